@@ -1,4 +1,4 @@
-//! What ends or stops a process costs the case under way, or the GPUs, and nothing else: faults of fakes, and of driver and
+//! A crash or hang costs the current case, or the GPUs, and nothing else: faults of fakes, and of driver and
 //! compiler libraries that are built for these tests.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
@@ -38,7 +38,7 @@ fn fake_run(fault: &str, folder: &Path) -> Output {
     command.env("SYNCSCOPE_FAKE", fault).output().unwrap()
 }
 
-/// Two of four cases end the process that measures them, each time.
+/// Two of four cases end the process that measures them, each time they run.
 #[test]
 fn a_case_that_ends_its_process_fails_alone() {
     let faults = [
@@ -61,7 +61,7 @@ fn a_case_that_ends_its_process_fails_alone() {
     }
 }
 
-/// Nobody watches the first process of a common run, so that it may not open a driver.
+/// The first process of a common run has no supervisor, so it must not open a driver.
 #[test]
 fn a_driver_that_hangs_does_not_stop_a_common_run() {
     let Some(libraries) = Libraries::build() else { return };
@@ -95,7 +95,7 @@ fn a_driver_that_hangs_does_not_stop_a_common_run() {
     assert!(stderr(&refused).contains("use no GPU"), "{}", stderr(&refused));
 }
 
-/// Every one of 12 cases crashes: some processes are tried, then the run says how to go on.
+/// Each of 12 cases crashes: some processes are tried, then the run says how to resume it.
 #[test]
 fn a_run_whose_cases_all_crash_ends() {
     let folder = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn a_run_whose_cases_all_crash_ends() {
     assert_eq!(verdicts(folder.path()).values().sum::<usize>(), 12);
 }
 
-/// A process that is killed takes its worker with it, also one that hangs.
+/// A killed process takes its worker with it, even a hanging one.
 #[test]
 fn a_worker_ends_with_its_supervisor() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,16 +129,17 @@ fn a_worker_ends_with_its_supervisor() {
     assert!(lock.is_ok(), "a process of the run is left: {lock:?}");
 }
 
-/// The command with a driver that behaves like this.
+/// Runs the command with a driver that behaves like this.
 fn with_driver(libraries: &Libraries, words: &[&str], behaviour: &str) -> Output {
-    // Only a step that hangs takes as long. On a busy machine others take seconds, and what a run prepares more than 10.
+    // Only a step that hangs takes as long as the limit. On a busy machine other steps take seconds, and preparing a run more
+    // than 10.
     let limit = if words.contains(&"run") { "20s" } else { "5s" };
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
     libraries.driver_for(&mut command).args(words);
     command.env("FAKE_CUDA", behaviour).env("SYNCSCOPE_STEP_LIMIT", limit).output().unwrap()
 }
 
-/// Why `list` says that the GPU's primitives are not available.
+/// The reason that `list` gives for missing GPU primitives.
 fn absence(list: &str) -> &str {
     let of_gpu = |part: &&str| part.contains("gpu.atomic.add\n");
     list.split("Not available: ").skip(1).find(of_gpu).unwrap_or_else(|| panic!("the GPU is there: {list}"))
@@ -179,7 +180,7 @@ fn a_device_may_be_lost_in_every_call_of_its_first_kernel() {
         ("cuCtxCreate_v2:hangs", "did not end within 2s"),
         ("cuStreamQuery:hangs", "did not end within 2s"),
         ("cuModuleLoadData:crashes", "SIGSEGV"),
-        // A device that runs nothing has no clock.
+        // The clock of a device that runs nothing does not advance.
         ("none", "the global timer of the device does not advance"),
     ];
     let calls = ["cuCtxCreate_v2", "cuMemAlloc_v2", "cuModuleLoadData", "cuLaunchKernel"];
@@ -208,7 +209,7 @@ fn a_run_goes_on_without_a_driver_that_hangs() {
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("the GPU is not measured: opening the GPUs") && text.contains("nvidia-smi"), "{text}");
     assert!(!verdicts(&out).is_empty());
-    // Where the device was asked for, there is nothing to measure instead.
+    // If the user named the device, there is nothing else to measure.
     let out = folder.path().join("asked");
     let output = with_driver(&libraries, &["run", "--device", "0", "--out", out.to_str().unwrap()], "cuInit:crashes");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -260,7 +261,7 @@ fn a_compiler_that_does_not_fit_is_refused_with_the_remedy() {
     }
 }
 
-/// The programs of one type end the compiler; those of all others are compiled.
+/// Programs of one type end the compiler; all other programs are compiled.
 #[test]
 fn a_source_that_ends_the_compiler_fails_alone() {
     let Some(libraries) = Libraries::build() else { return };
@@ -306,11 +307,11 @@ fn an_architecture_that_is_not_verified_is_no_success() {
     let output = without_libraries(folder.path()).args(twice).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("NOT CHECKED: sm_90, sm_80: "), "{text}");
-    // Who asks for nothing of a GPU has all that was asked for.
+    // A command that asks for nothing of a GPU is complete.
     let output = without_libraries(folder.path()).args(["verify", "--only", "cpu.fence.seq_cst"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && !text.contains("NOT CHECKED"), "{text} {}", stderr(&output));
-    // What has no code here, and what never has any.
+    // A primitive without code on this processor, and one without code on any.
     let foreign = if cfg!(target_arch = "x86_64") { "cpu.wait.wfe" } else { "cpu.wait.tpause" };
     for (arguments, code, said) in [
         (vec![foreign], 3, "NOT CHECKED: cpu.wait."),

@@ -1,5 +1,5 @@
-//! Runs that are killed at any moment lose nothing that was finished. `SYNCSCOPE_KILLS=200` tries more moments, of a fake
-//! with thousands of cases and of this machine's CPUs, or of what `SYNCSCOPE_KILL_OPTIONS` selects, such as `--only gpu.*`.
+//! Runs that are killed at any moment lose nothing that was finished. `SYNCSCOPE_KILLS=200` tries more moments, on a fake
+//! with thousands of cases and on this machine's CPUs, or on what `SYNCSCOPE_KILL_OPTIONS` selects, such as `--only gpu.*`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
@@ -19,13 +19,13 @@ use syncscope_core::{Case, Row};
 /// The options of a run of fakes.
 const OF_FAKES: &str = "--seed 3 --only cpu.atomic.add --only cpu.[fl]*.*";
 
-/// What is killed, again and again.
+/// A run that is killed again and again.
 struct Victim {
-    /// What stands in for the hardware; `None` for the real one.
+    /// The script of the fake hardware; `None` for the real hardware.
     fake: Option<&'static str>,
     /// The options that begin the run.
     options: Vec<String>,
-    /// A process is killed within this time.
+    /// The time within which a process is killed.
     within: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Victim {
         Self::new(Some("threads=1000"), OF_FAKES, 2)
     }
 
-    /// This machine. A case of the CPU is finished at the end of a run, so that some kills have to come there.
+    /// A run on this machine. Cases of the CPU are finished at the end of a run, so some kills have to come there.
     fn real() -> Self {
         let asked = std::env::var("SYNCSCOPE_KILL_OPTIONS");
         let few_of_the_cpus = "--seed 3 --only cpu.atomic.[arw]* --threads 1 --dtype i32";
@@ -61,7 +61,7 @@ impl Victim {
         command
     }
 
-    /// Goes on with the run in `path`, or begins it. A process that was killed before it wrote `run.json` left a folder for it.
+    /// Resumes the run in `path`, or begins it. A process that was killed before it wrote `run.json` left a folder for it.
     fn next(&self, path: &Path) -> Command {
         let out = path.to_str().unwrap();
         if path.join("run.json").is_file() {
@@ -82,13 +82,13 @@ impl Victim {
     }
 }
 
-/// The cases that have a row, be it provisional.
+/// The cases that have a row, even a provisional one.
 fn known(folder: &Path) -> BTreeSet<Case> {
     let rows = RunDirectory::open(folder).and_then(|directory| directory.read_rows());
     rows.map(|rows| rows.into_iter().map(|row| row.case).collect()).unwrap_or_default()
 }
 
-/// The rows of the cases that are finished. That a line was read which was cut off shows in [`assert_kept`].
+/// The rows of the finished cases. If a cut-off line were read, [`assert_kept`] would show it.
 fn finished(folder: &Path) -> BTreeMap<Case, Row> {
     // The run may not have begun to write.
     let Ok(directory) = RunDirectory::open(folder) else { return BTreeMap::new() };
@@ -121,7 +121,7 @@ fn survives(victim: &Victim, kills: u32) {
         provisional += known_before.len() - before.len();
         (before, known_before) = (after, known_after);
         if RunDirectory::open(&path).is_ok_and(|run| run.read_run().unwrap().ended.is_some()) {
-            // All is measured: begin anew.
+            // Everything is measured: begin again.
             std::fs::remove_dir_all(&path).unwrap();
             before.clear();
             known_before.clear();
@@ -144,7 +144,7 @@ fn survives(victim: &Victim, kills: u32) {
     );
 }
 
-/// In the large form.
+/// The number of kills in the long form of the test.
 fn kills() -> Option<u32> {
     std::env::var("SYNCSCOPE_KILLS").ok().map(|count| count.parse().unwrap())
 }
@@ -165,7 +165,7 @@ fn a_run_of_this_machine_survives_kills() {
     }
 }
 
-/// The second process ends at once, and the first one's run is whole.
+/// The second process ends at once, and the first one's run stays whole.
 #[cfg(unix)]
 #[test]
 fn two_processes_do_not_write_into_one_directory() {
@@ -175,7 +175,7 @@ fn two_processes_do_not_write_into_one_directory() {
     let out = folder.path().to_str().unwrap();
     let victim = Victim::few();
     let mut first = victim.begin(out).process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // It stands still meanwhile, so that it does not end before the second process starts.
+    // Stop the first process, so that it does not end before the second one starts.
     let signal = |name: &str| {
         let group = format!("-{}", first.id());
         assert!(Command::new("kill").args([name, "--", &group]).status().unwrap().success());

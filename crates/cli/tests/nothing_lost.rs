@@ -1,5 +1,5 @@
-//! Disks that are full or read-only, folders that vanish, clocks that go back: one clear error, and what was durable stays.
-//! `SYNCSCOPE_DISKS=64` tries so many sizes of a full disk.
+//! Disks that are full or read-only, folders that vanish, clocks that go back: one clear error, and durable data stays.
+//! `SYNCSCOPE_DISKS=64` tries this many sizes of a full disk.
 //!
 //! Disks are made as `tmpfs` in a mount namespace of their own, which needs root or a kernel that gives users namespaces.
 
@@ -21,7 +21,7 @@ use syncscope_core::run_directory::RunDirectory;
 const RUN: &str = "run --seed 3 --only cpu.atomic.add --only cpu.lock.*";
 const FAKE: &str = "threads=8";
 
-/// Runs a script that may mount, with `$S` for the command and `$D` for an empty folder. `None` where nobody may.
+/// Runs a script that may mount, with `$S` for the command and `$D` for an empty folder. `None` where mounting is not allowed.
 fn in_namespace(folder: &Path, script: &str) -> Option<Output> {
     let shell = |script: &str| {
         let mut shell = Command::new("unshare");
@@ -39,7 +39,7 @@ fn in_namespace(folder: &Path, script: &str) -> Option<Output> {
     }
 }
 
-/// A run was ended by an error that names the file and the cause in one line.
+/// Checks that a run ended with an error that names the file and the cause in one line.
 fn assert_one_error(output: &Output, cause: &str) {
     let text = stderr(output);
     let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
@@ -52,7 +52,7 @@ fn finished(folder: &Path) -> Vec<Row> {
     rows.into_iter().filter(|row| !row.provisional).collect()
 }
 
-/// How many sizes of a disk are tried.
+/// The number of disk sizes to try.
 fn sizes() -> u32 {
     std::env::var("SYNCSCOPE_DISKS").map_or(2, |count| count.parse().unwrap())
 }
@@ -64,7 +64,7 @@ fn a_run_on_a_disk_that_gets_full_keeps_its_rows_and_goes_on_when_there_is_room(
         let folder = tempfile::tempdir().unwrap();
         let [disk, full, whole] = ["disk", "full", "whole"].map(|name| folder.path().join(name));
         std::fs::create_dir(&disk).unwrap();
-        // From a disk that holds the beginning to one that holds all but the end.
+        // From a disk with room for the beginning to one with room for all but the end.
         let size = 2 * 1024 * step / sizes();
         let script = format!(
             "mount -t tmpfs -o size={size}k tmpfs \"$D\"; code=0; $S {RUN} --out \"$D/run\" || code=$?
@@ -128,7 +128,7 @@ fn a_read_only_disk_is_named_before_anything_is_measured() {
     }
 }
 
-/// `/dev/full` takes no byte. No root is needed.
+/// `/dev/full` accepts no byte. No root is needed.
 #[test]
 fn a_page_that_cannot_be_written_leaves_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,14 +159,14 @@ fn a_folder_that_is_deleted_under_way_ends_the_run() {
     assert_one_error(&run.wait_with_output().unwrap(), "deleted");
 }
 
-/// Times are for people. A clock that was set back between beginning and end changes no figure and no comparison.
+/// Times are for people: a clock that is set back between beginning and end changes no figure and no comparison.
 #[test]
 fn a_clock_that_goes_back_is_of_no_consequence() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let run = path.to_str().unwrap();
     let words: Vec<&str> = RUN.split(' ').chain(["--budget", "1ms", "--out", run]).collect();
-    // It may leave no figure.
+    // The run may leave no figure.
     assert!(matches!(output(&words).status.code(), Some(0 | 1)));
     let directory = RunDirectory::open(&path).unwrap();
     let set_back = || {

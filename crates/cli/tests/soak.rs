@@ -1,5 +1,6 @@
-//! Runs one after the other: none takes more than the one before, and none leaves anything behind. `SYNCSCOPE_SOAK=20` makes so
-//! many runs of this machine with `SYNCSCOPE_SOAK_OPTIONS` [default: `--preset standard --budget 1m`] and prints what they took.
+//! Runs one after the other: no run takes more than the one before, and no run leaves anything behind. `SYNCSCOPE_SOAK=20`
+//! makes so many runs of this machine with `SYNCSCOPE_SOAK_OPTIONS` [default: `--preset standard --budget 1m`] and prints their
+//! loads.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
@@ -18,7 +19,7 @@ use common::command;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Case, Nanoseconds, Verdict};
 
-/// What the processes of a run had at one time.
+/// The resources of a run's processes at one time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     resident_kb: u64,
@@ -26,7 +27,7 @@ struct Load {
     descriptors: u64,
 }
 
-/// The loads of a run while it went on.
+/// The loads of a run over time.
 struct Soaked(Vec<Load>);
 
 impl Soaked {
@@ -34,8 +35,8 @@ impl Soaked {
         self.0.iter().map(of).max().unwrap_or(0)
     }
 
-    /// What nine tenths of the looks saw at most until three quarters of the run were over, and after that. Equal in a run too
-    /// short to say anything. A leak stays; teams of many processes come and go within a second, so the most says nothing.
+    /// The ninth decile of the loads in the first three quarters of the run, and after that. The two are equal in a run too
+    /// short to say anything. A leak stays; teams of many processes come and go within a second, so the maximum says nothing.
     fn early_and_late(&self, of: fn(&Load) -> u64) -> (u64, u64) {
         let (early, late) = self.0.split_at(self.0.len() * 3 / 4);
         let usual = |loads: &[Load]| {
@@ -47,7 +48,7 @@ impl Soaked {
     }
 }
 
-/// The processes below this one, and it.
+/// This process and all processes below it.
 fn tree(process: u32) -> Vec<u32> {
     let mut found = vec![process];
     for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
@@ -57,7 +58,7 @@ fn tree(process: u32) -> Vec<u32> {
     found
 }
 
-/// `None` if the process has ended.
+/// The load of a process; `None` if it has ended.
 fn load(process: u32) -> Option<Load> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let status = fs::read_to_string(folder.join("status")).ok()?;
@@ -69,7 +70,7 @@ fn load(process: u32) -> Option<Load> {
     Some(Load { resident_kb: field("VmRSS")?, threads: field("Threads")?, descriptors })
 }
 
-/// Runs to the end and looks on.
+/// Runs a command to its end and samples its load.
 fn soaked(mut command: Command) -> Soaked {
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut loads = Vec::new();
@@ -89,7 +90,7 @@ fn soaked(mut command: Command) -> Soaked {
     Soaked(loads)
 }
 
-/// How many of the cases have their last row, for people.
+/// How many cases have their last row, for people.
 fn finished(folder: &Path) -> String {
     let run = RunDirectory::open(folder).unwrap();
     let last = run.read_rows().unwrap().iter().filter(|row| !row.provisional).count();
@@ -102,13 +103,13 @@ fn resolved(folder: &Path) -> HashMap<Case, f64> {
     resolved.filter_map(|row| Some((row.case, row.ns.map(Nanoseconds::value)?))).collect()
 }
 
-/// Memory of all processes that are in a place for them, such as `/dev/shm`.
+/// The files of shared memory, such as those in `/dev/shm`.
 fn shared_memory() -> BTreeSet<PathBuf> {
     let names = fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|entry| entry.path());
     names.filter(|path| path.to_string_lossy().contains("syncscope")).collect()
 }
 
-/// How far the figures of the last run are from those of the first, for people.
+/// How far the figures of the last run differ from those of the first, for people.
 fn drift(first: &HashMap<Case, f64>, last: &HashMap<Case, f64>) -> String {
     let mut ratios: Vec<f64> = first.iter().filter_map(|(case, ns)| Some(last.get(case)? / ns)).collect();
     ratios.sort_by(f64::total_cmp);

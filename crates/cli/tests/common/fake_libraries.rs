@@ -9,7 +9,7 @@ use tempfile::TempDir;
 pub(crate) struct Libraries(TempDir);
 
 impl Libraries {
-    /// `None`, with the reason on stderr, where there is no C compiler.
+    /// Builds the libraries. `None`, with the reason on stderr, where there is no C compiler.
     pub(crate) fn build() -> Option<Self> {
         let libraries = Self(tempfile::tempdir().unwrap());
         for (source, library) in [("libcuda.c", libraries.driver()), ("libnvrtc.c", libraries.compiler())] {
@@ -35,19 +35,19 @@ impl Libraries {
         self.0.path().join("toolkit/lib64/libnvrtc.so.13")
     }
 
-    /// Lets a command find the driver.
+    /// Makes a command find the driver.
     pub(crate) fn driver_for<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env("LD_LIBRARY_PATH", self.driver().parent().unwrap())
     }
 
-    /// Lets a command find the compiler before any other. What it compiles stays in a cache of its own.
+    /// Makes a command find the compiler before any other. Its output stays in a cache of its own.
     pub(crate) fn compiler_for<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let cache = self.0.path().join("cache");
         command.env("CUDA_HOME", self.0.path().join("toolkit")).env("SYNCSCOPE_CACHE", cache)
     }
 }
 
-/// The command from a place where it finds no NVRTC: not in the project's folder, in no Python, and in no toolkit.
+/// The command in a folder where it finds no NVRTC: not in the project's folder, in no Python, and in no toolkit.
 pub(crate) fn without_libraries(folder: &Path) -> Command {
     let program = folder.join("syncscope");
     let original = env!("CARGO_BIN_EXE_syncscope");

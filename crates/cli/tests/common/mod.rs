@@ -8,19 +8,19 @@ pub(crate) mod fake_libraries;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// The command's file: the one that was built with the tests, or another one where these run without the project.
+/// The path of the command: the one built with the tests, or another one where the tests run without the project.
 pub(crate) fn program() -> String {
     std::env::var("SYNCSCOPE_COMMAND").unwrap_or_else(|_| env!("CARGO_BIN_EXE_syncscope").to_owned())
 }
 
-/// The command with these words, not started.
+/// The command with these arguments, not started.
 pub(crate) fn command(words: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(words).env("SYNCSCOPE_FAKE", "").stdin(Stdio::null());
     command
 }
 
-/// Its output.
+/// The output of the command.
 pub(crate) fn output(words: &[&str]) -> Output {
     command(words).output().unwrap()
 }
@@ -42,13 +42,13 @@ pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// Sends a signal to a process that was not waited for.
+/// Sends a signal to a child that has not been waited for.
 pub(crate) fn signal(child: &Child, signal: i32) {
     // SAFETY: kill takes no pointers. The child was not waited for yet, so its process id is not reused.
     unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with everything in it.
 pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {

@@ -1,5 +1,5 @@
-//! Each kind of process that measures, ended from outside: the end is named, the case is measured again, and where that does not help
-//! its row waits for `--resume`.
+//! Each kind of process that measures is ended from outside: the end is named and the case is measured again. If that does not
+//! help, its row waits for `--resume`.
 
 use std::fs;
 use std::process::Command;
@@ -10,8 +10,8 @@ use syncscope_core::{Form, Row, Verdict};
 use crate::common::{program, stderr};
 use crate::traces::{LONG, Place, code_within, send};
 
-/// Calls a library, so that a process of one thread measures it too. A process whose arguments have, or lack, `--worker-process` ends
-/// itself by a signal for each `mark-N` that is left, as somebody would.
+/// Code that calls a library, so that a process of one thread measures it too. A process whose arguments have, or lack,
+/// `--worker-process` ends itself by a signal for each `mark-N` that is left, as somebody from outside would.
 fn code(place: &Place, is_alone: bool, signal: i32) -> String {
     format!(
         r#"#include <fcntl.h>
@@ -52,7 +52,7 @@ fn mark(place: &Place, count: usize) {
 const MEASURE: [&str; 9] =
     ["measure", "--cpu", "code.c", "--threads", "1", "--export-json", "rows.json", "--export-markdown", "rows.md"];
 
-/// Measures, and says how it ended; then all that ends processes is gone.
+/// Measures, and returns how the command ended and its messages; then everything that ends processes is removed.
 fn measured(place: &Place, compiler: Option<&str>) -> (Option<i32>, String) {
     let mut command = place.command(&MEASURE);
     if let Some(script) = compiler {
@@ -68,7 +68,7 @@ fn measured(place: &Place, compiler: Option<&str>) -> (Option<i32>, String) {
 fn assert_complete(place: &Place, when: &str) {
     let rows = place.run().read_rows().unwrap();
     assert!(rows.iter().any(|row| row.case.form == Some(Form::OneThreadProcess)), "{when}");
-    // A neighbour may disturb all pairs of one thread, which is no fault of what was ended.
+    // A neighbour may disturb all pairs of one thread, which is not the fault of the ended processes.
     let has_figure = |row: &Row| row.ns.is_some() || matches!(row.verdict, Verdict::Interfered(_));
     assert!(
         rows.iter().all(|row| !row.provisional && !row.verdict.is_failure() && has_figure(row)),
@@ -85,7 +85,7 @@ fn resume(place: &Place, when: &str) {
     assert_complete(place, when);
 }
 
-/// What the command wants written is there, whichever of its processes came to the end.
+/// The exports of the command exist, whichever of its processes came to the end.
 fn assert_exported(place: &Place, when: &str) {
     let [json, markdown] =
         ["rows.json", "rows.md"].map(|file| fs::read_to_string(place.path(file)).unwrap_or_default());
@@ -128,7 +128,7 @@ fn a_process_that_is_ended_again_and_again_leaves_a_row_for_later() {
     }
 }
 
-/// The compiler itself, and what it starts, of which it tells.
+/// The compiler itself is ended, or a program that it starts, which the compiler reports.
 #[test]
 fn a_compiler_that_is_ended_is_started_again() {
     let ends = ["kill -9 $$", "echo 'gcc: fatal error: Killed signal terminated program cc1' >&2; exit 1"];
@@ -154,7 +154,7 @@ fn a_compiler_that_is_ended_is_started_again() {
     }
 }
 
-/// While it looks at the code, and while it compiles a case.
+/// The compiler hangs while it inspects the code, and while it compiles a case.
 #[test]
 fn a_budget_ends_the_wait_for_a_compiler() {
     for words in ["*", "*-shared*"] {

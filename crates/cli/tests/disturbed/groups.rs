@@ -1,4 +1,4 @@
-//! Limits of control groups: the kernel ends what takes too much memory, and starts no more processes than it may.
+//! Limits of control groups: the kernel kills processes that take too much memory, and starts no more processes than allowed.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::common::cgroup::Quota;
 use crate::common::{program, stderr};
 use crate::traces::{LONG, Place, code_within};
 
-/// The command of a place in a group.
+/// The command of a place, run in a group.
 fn in_group(group: &Quota, place: &Place, words: &[&str]) -> Command {
     let plain = place.command(words);
     let mut command = group.command(&program());
@@ -35,12 +35,12 @@ fn memory_that_runs_out_is_named_where_a_counter_says_so() {
     let mut child = in_group(&group, &place, &words).spawn().unwrap();
     let code = code_within(&mut child, LONG, &place);
     let errors = place.errors();
-    // The second time it is given up. It is not finished: where there is more memory, it may be measured.
+    // After the second end the case is given up, but not finished: with more memory it may be measured.
     assert_eq!(code, Some(1), "{errors}");
     assert_eq!(errors.matches("because memory ran out").count(), 3, "{errors}");
     place.assert_empty(&errors);
     let rows = place.run().read_rows().unwrap();
-    // Of the usual process, and of one with one thread: both need what there is not.
+    // One row of the usual process, and one of a process with one thread: both need more memory than there is.
     let of = |name: &str| rows.iter().filter(|row| row.case.primitive.ends_with(name)).collect::<Vec<_>>();
     assert_eq!(of("fills").len(), 2, "{errors}");
     for row in of("fills") {

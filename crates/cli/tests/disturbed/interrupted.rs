@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first one says what is awaited, the second one ends at once, and the run can be resumed.
+//! Ctrl-C and SIGTERM: the first signal tells what is awaited, the second one ends the command at once, and the run can be
+//! resumed.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,10 +10,10 @@ use syncscope_core::run_directory::RunDirectory;
 use crate::common::{program, stderr};
 use crate::traces::{LONG, Place, code_within, is_there, send, until};
 
-/// Presses again once the first one is answered, where it is not enough: who measures is at a step that does not end. What comes right
-/// after the first is a part of it. How long the others took; the code is that of an interruption.
+/// Sends a second signal once the first one is answered, for a worker at a step that does not end. (A signal right after the
+/// first counts as part of it.) Returns how long the processes took to end; the exit code is the one of an interruption.
 fn press_twice(place: &Place, child: &mut std::process::Child, signal: i32) -> Duration {
-    // The terminal signals a group, `kill` one process.
+    // A terminal signals a process group, `kill` one process.
     let whom = child.id().cast_signed() * if signal == libc::SIGINT { -1 } else { 1 };
     send(whom, signal);
     until("the first is answered", || place.errors().contains("again ends at once"));
@@ -33,7 +34,7 @@ fn the_second_ends_a_case_that_hangs() {
         let words = ["run", "--only", "cpu.lock.*", "--only", "cpu.atomic.read", "--seed", "1"];
         let mut child = place.command(&words).env("SYNCSCOPE_FAKE", "fault=hangs").spawn().unwrap();
         until("a case hangs", || place.sleeps_at("cpu.lock."));
-        // The limit of the step is two minutes.
+        // The limit of this step is two minutes.
         assert!(press_twice(&place, &mut child, signal) < Duration::from_secs(60));
         let errors = place.errors();
         assert!(errors.contains("cpu.lock.") && errors.contains("may take 2m"), "what is awaited: {errors}");
@@ -63,7 +64,7 @@ fn a_hang_up_ends_no_run_of_nohup() {
     assert_eq!((child.wait().unwrap().code(), status().unwrap()), (Some(0), Status::Done));
 }
 
-/// The compiler is ended by the first one.
+/// The first signal ends the compiler.
 #[test]
 fn the_first_ends_a_compiler_and_writes_no_verdict() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
@@ -75,7 +76,7 @@ fn the_first_ends_a_compiler_and_writes_no_verdict() {
         let started = Instant::now();
         send(whom, signal);
         assert_eq!(code_within(&mut child, LONG, &place), Some(1), "{}", place.errors());
-        // Its limit is 20 s.
+        // The limit of the compiler is 20 s.
         assert!(
             started.elapsed() < Duration::from_secs(15) && place.errors().contains("interrupted"),
             "{}",
@@ -94,7 +95,7 @@ fn code_that_keeps_signals_to_itself_ends_all_the_same() {
         static void begin(void) { static volatile int n; if (n++) return; for (int s = 1; s < 32; s++) signal(s, HOW); \
         close(open(\"begun\", O_CREAT | O_WRONLY, 0600)); }\n#include <unistd.h>\n";
     for how in ["SIG_IGN", "keep"] {
-        // It returns, so that the first press is enough; or it does not.
+        // Code that returns needs only the first signal; code that does not return needs both.
         for (rest, once) in [("atomic_fetch_add(me->x, 1);", true), ("for (;;);", false)] {
             let place = Place::new();
             let head =

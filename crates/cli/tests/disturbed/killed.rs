@@ -1,4 +1,4 @@
-//! Kills and limits from outside: each row is as in a run that nothing disturbed, or it is not there, also after the run is resumed.
+//! Kills and limits from outside: each row equals the row of an undisturbed run or is missing, even after the run is resumed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::traces::{LONG, Place, code_within, parent_of, send, until};
 const RUN: [&str; 6] = ["run", "--seed", "1", "--only", "cpu.[fl]*.*", "--no-history"];
 const FAKE: &str = "threads=8";
 
-/// What does not depend on how much time there was.
+/// The facts of a row that do not depend on the available time.
 fn facts(row: &Row) -> (bool, Option<bool>, bool) {
     (row.verdict.is_failure(), row.check, row.ns.is_some())
 }
@@ -32,7 +32,7 @@ fn undisturbed() -> BTreeMap<Case, Row> {
     rows(&place.run())
 }
 
-/// All that is finished is as undisturbed; no case is blamed.
+/// Checks that finished rows are as in an undisturbed run, and no case is blamed.
 fn assert_as(quiet: &BTreeMap<Case, Row>, place: &Place, when: &str) {
     for (case, row) in rows(&place.run()) {
         let is_last = !row.provisional;
@@ -57,7 +57,7 @@ fn resume(place: &Place, quiet: &BTreeMap<Case, Row>, when: &str) {
     assert_eq!(place.run().read_run().unwrap().status, Status::Done, "{when}");
 }
 
-/// A process of the command is killed at any time, up to three times.
+/// A process of the command is killed at a random time, up to three times.
 #[test]
 fn kills_from_outside_are_no_verdict() {
     let quiet = undisturbed();
@@ -71,7 +71,7 @@ fn kills_from_outside_are_no_verdict() {
             sleep(Duration::from_millis(rng.u64(0..600)));
             let command = child.id().cast_signed();
             let others: Vec<i32> = place.processes().into_iter().map(|(process, _)| process).collect();
-            // The one that measures is the last of the line.
+            // The process that measures is the last in the chain of parents.
             let is_parent = |process: i32| others.iter().any(|other| parent_of(*other) == process);
             let last = others.iter().copied().find(|process| *process != command && !is_parent(*process));
             let chosen = if round % 5 == 4 { rng.choice(others.iter().copied()) } else { last };
@@ -88,7 +88,7 @@ fn kills_from_outside_are_no_verdict() {
     }
 }
 
-/// Limits of `ulimit` are named, and what they ended is measured when the run is resumed without them.
+/// Limits of `ulimit` are named, and the cases that they ended are measured when the run is resumed without them.
 #[test]
 fn limits_are_named_and_no_verdict() {
     let quiet = undisturbed();

@@ -1,4 +1,4 @@
-//! Nothing is left: no process, no file and no lock, whatever a compiler or measured code does, whoever is killed.
+//! Nothing is left, no process, no file and no lock, whatever a compiler or measured code does and whoever is killed.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use syncscope_core::run::Status;
 
 use crate::traces::{LONG, Place, code_within, is_there, parent_of, send, until};
 
-/// Each of these never ends by itself.
+/// Compilers that never end by themselves.
 const COMPILERS: [(&str, &str); 5] = [
     ("hangs", "exec sleep 600"),
     ("starts another", "sleep 600 & wait"),
@@ -30,7 +30,7 @@ fn a_compiler_that_does_not_end_leaves_nothing() {
     }
 }
 
-/// The command is killed while its compiler runs: itself, the process that measures, or all of its group.
+/// The command is killed while its compiler runs: the command itself, the process that measures, or the whole group.
 #[test]
 fn a_compiler_ends_with_the_command() {
     for (what, script) in &COMPILERS[..4] {
@@ -55,7 +55,7 @@ fn a_compiler_ends_with_the_command() {
                 libc::SIGKILL,
             );
             if whom.starts_with("its") {
-                // Another process compiles it again.
+                // Another process compiles the code again.
                 until("the next compiler runs", || is_there(&place.path("begun")));
                 send(command, libc::SIGKILL);
             }
@@ -65,7 +65,7 @@ fn a_compiler_ends_with_the_command() {
     }
 }
 
-/// What measured code leaves behind does not outlive the run, nor change what was written.
+/// What measured code leaves behind neither outlives the run nor changes its files.
 #[test]
 fn measured_code_leaves_nothing_and_changes_nothing_that_is_written() {
     for (what, code) in codes_that_leave_something().into_iter().filter(|(what, _)| *what != STOPS) {
@@ -73,7 +73,7 @@ fn measured_code_leaves_nothing_and_changes_nothing_that_is_written() {
     }
 }
 
-/// It takes as long as a step may.
+/// The case takes as long as a step may.
 #[test]
 fn code_that_stops_its_parent_ends_its_own_case() {
     let (what, code) = codes_that_leave_something().into_iter().find(|(what, _)| *what == STOPS).unwrap();
@@ -146,15 +146,15 @@ fn assert_nothing_is_left(what: &str, code: &str) {
     let (alone, usual): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.case.form == Some(Form::OneThreadProcess));
     assert!(usual.len() == 1 && rows.iter().all(|row| !row.provisional), "{what}: {rows:?}");
     assert!(usual[0].ns.is_some(), "{what}: {rows:?}");
-    // What calls a library is measured in a process of one thread, too. Its parent is the one that measures: code that stops that
-    // one has ended its own case, at the limit of a step.
+    // Code that calls a library is measured in a process of one thread, too. The parent of that process measures: code that
+    // stops its parent has ended its own case, at the limit of a step.
     let stops = what == STOPS;
     assert!(alone.iter().all(|row| row.ns.is_some() != stops), "{what}: {rows:?}");
     assert_eq!(code, Some(if stops { 3 } else { 0 }), "{what}: {}", place.errors());
     assert_eq!(std::fs::read_dir(place.path("elsewhere")).unwrap().count(), 0, "{what}");
 }
 
-/// The same where the command itself is killed.
+/// The same must hold where the command itself is killed.
 #[test]
 fn what_measured_code_started_ends_with_the_command() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! A place for one command, and what the command leaves of itself: processes, temporary files, the lock of its run.
+//! A place for one command, and the traces that the command leaves: processes, temporary files, the lock of its run.
 
 use std::fs;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
@@ -12,10 +12,10 @@ use syncscope_core::run_directory::RunDirectory;
 
 use crate::common::program;
 
-/// In the environment of all processes of a command.
+/// A variable in the environment of all processes of a command.
 const MARK: &str = "SYNCSCOPE_TEST_CHILD";
 
-/// No step of these tests takes so long, on a busy machine either.
+/// The longest time of a step of these tests, even on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(100);
 
 pub(crate) struct Place(tempfile::TempDir);
@@ -35,14 +35,14 @@ impl Place {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// A compiler that is this script.
+    /// A compiler made of this script.
     pub(crate) fn compiler(&self, script: &str) -> PathBuf {
         self.write("cc", &format!("#!/bin/sh\n{script}\n"));
         fs::set_permissions(self.path("cc"), fs::Permissions::from_mode(0o755)).unwrap();
         self.path("cc")
     }
 
-    /// The command, in a group of its own as in a terminal, which writes its run to `run`.
+    /// The command, in a group of its own as in a terminal. It writes its run to `run`.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(words).args(["--out", "run"]).current_dir(self.0.path()).process_group(0);
@@ -52,7 +52,7 @@ impl Place {
         command
     }
 
-    /// What it wrote to its standard error.
+    /// The command's standard error.
     pub(crate) fn errors(&self) -> String {
         fs::read_to_string(self.path("stderr")).unwrap()
     }
@@ -61,7 +61,7 @@ impl Place {
         RunDirectory::open(&self.path("run")).unwrap()
     }
 
-    /// The processes of the command that are there, each with its arguments.
+    /// The running processes of the command, each with its arguments.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
         let mark = format!("{MARK}={}", self.0.path().display());
         let all = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -69,13 +69,13 @@ impl Place {
             let read = |file: &str| fs::read(format!("/proc/{process}/{file}")).ok();
             let has_mark = read("environ")?.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
             let words = String::from_utf8_lossy(&read("cmdline")?).replace('\0', " ");
-            // The dead have no environment.
+            // Dead processes have no environment.
             has_mark.then_some((process, words))
         })
         .collect()
     }
 
-    /// Whether one of its processes sleeps at a step of this name, which the memory holds that the command shares with who measures.
+    /// Whether a process of the command sleeps at a step of this name, by the memory that supervisor and worker share.
     pub(crate) fn sleeps_at(&self, name: &str) -> bool {
         let is_asleep = |process: i32| {
             let call = fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Place {
         self.processes().into_iter().any(|(process, _)| is_at(process) && is_asleep(process))
     }
 
-    /// Fails if anything is left within a few seconds: what was killed needs a moment.
+    /// Fails if anything is left after some seconds: killed processes need a moment.
     pub(crate) fn assert_empty(&self, when: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -128,7 +128,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The exit code of a child, which ends within this time; `None` for one that a signal ended.
+/// The exit code of a child, which must end within this time; `None` if a signal ended it.
 pub(crate) fn code_within(child: &mut Child, limit: Duration, place: &Place) -> Option<i32> {
     let started = Instant::now();
     loop {

@@ -21,7 +21,7 @@ about CPUs cite only runs that are usable for them. The figures are those of the
 Burtchell and Burtscher published; they have no intervals, so their points decide.
 ";
 
-/// What becomes of a claim on one run.
+/// The verdict on a claim for one run.
 struct Finding {
     run: String,
     started: String,
@@ -50,7 +50,7 @@ impl Finding {
     }
 }
 
-/// The runs whose README says that they are usable for GPU rows alone.
+/// The runs that the README calls usable for GPU rows alone.
 fn of_gpus_alone() -> BTreeSet<String> {
     let readme = fs::read_to_string(root().join("results/README.md")).unwrap();
     let lines = readme.lines().filter(|line| line.contains("| GPU rows"));

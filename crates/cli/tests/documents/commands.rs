@@ -1,5 +1,5 @@
-//! The commands that the documents show: `syncscope` accepts their arguments, those about stored runs work, and what stands
-//! below a command is what it prints.
+//! The commands in the documents: `syncscope` accepts their arguments, commands about stored runs work, and the text below a
+//! command is its output.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use crate::pages::{documents, root};
 
-/// Runs a line of shell in the project, with the command that was built first in the path.
+/// Runs a shell line in the project, with the built command first in the path.
 fn shell(line: &str) -> Output {
     let folder = Path::new(env!("CARGO_BIN_EXE_syncscope")).parent().unwrap();
     let path = format!("{}:{}", folder.display(), env::var("PATH").unwrap());
@@ -17,7 +17,7 @@ fn shell(line: &str) -> Output {
     command.output().unwrap()
 }
 
-/// The lines of shell blocks, continued lines joined, and what is in the text block right below, if there is one.
+/// The lines of shell blocks, with continued lines joined, and the text block directly below, if there is one.
 fn shell_blocks(text: &str) -> Vec<(Vec<String>, Option<String>)> {
     let mut found = Vec::new();
     for part in text.split("```sh\n").skip(1) {
@@ -29,11 +29,11 @@ fn shell_blocks(text: &str) -> Vec<(Vec<String>, Option<String>)> {
     found
 }
 
-/// The command of syncscope in a line, without what starts it, its comment, and what follows it.
+/// The command of syncscope in a line, without its prefix, its comment, and what follows it.
 fn command_in(line: &str) -> Option<&str> {
     let begins = |at: &usize| *at == 0 || " /(".contains(&line[at - 1..*at]);
     let (at, name) = line.match_indices("syncscope ").find(|(at, _)| begins(at))?;
-    // A subcommand follows, not another command or a word that stands for one.
+    // A subcommand must follow, not another command or a placeholder.
     line[at + name.len()..].starts_with(|letter: char| letter.is_ascii_lowercase()).then_some(())?;
     let from = &line[at..];
     let mut quoted = false;
@@ -44,7 +44,7 @@ fn command_in(line: &str) -> Option<&str> {
     Some(from[..end.map_or(from.len(), |(at, _)| at)].trim())
 }
 
-/// Every command of syncscope in a document: in shell blocks, and in prose between backticks.
+/// Every command of syncscope in a document: in shell blocks, and in backticks in prose.
 fn commands(text: &str) -> Vec<String> {
     let blocks = shell_blocks(text).into_iter().flat_map(|(lines, _)| lines).collect::<Vec<_>>();
     let in_blocks = blocks.iter().filter_map(|line| command_in(line));
@@ -80,7 +80,7 @@ fn what_stands_below_a_command_is_what_it_prints() {
             let Some(below) = below else { continue };
             let output = shell(&format!("set -e\n{}", lines.join("\n")));
             assert!(output.status.success(), "{name}: {lines:?}: {}", String::from_utf8_lossy(&output.stderr));
-            // Labels do not break within a number and its unit.
+            // Labels have no line break between a number and its unit.
             let printed = String::from_utf8(output.stdout).unwrap().replace('\u{a0}', " ");
             let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
             count += 1;
@@ -91,7 +91,7 @@ fn what_stands_below_a_command_is_what_it_prints() {
     assert!(count > 5, "{count}");
 }
 
-/// Commands of syncscope that no test of documents runs, and why. Their arguments are parsed above.
+/// Commands of syncscope that no test of documents runs, and the reasons. Only their arguments are parsed above.
 const NOT_RUN: [(&str, &str); 10] = [
     ("syncscope run", "measures; tests/running runs fakes"),
     ("syncscope measure", "measures; tests/running measures statements and files"),
@@ -105,7 +105,7 @@ const NOT_RUN: [(&str, &str); 10] = [
     ("syncscope", "a command named without its arguments"),
 ];
 
-/// Other lines of shell, and why no test runs them.
+/// Other shell lines, and why no test runs them.
 const OF_OTHER_PROGRAMS: [(&str, &str); 6] = [
     ("pip install", "a registry"),
     ("git clone", "the network"),
@@ -115,7 +115,7 @@ const OF_OTHER_PROGRAMS: [(&str, &str); 6] = [
     ("build.relax_pause/lh_", "another tool"),
 ];
 
-/// Runs that stand for those of a reader.
+/// Stored runs that stand for a reader's runs.
 const STAND_FOR: [(&str, &[&str]); 2] = [
     ("results/h200", &["a", "before", "siblings", "OLD", "RUN", "DIR"]),
     ("results/h100", &["b", "after", "cores", "NEW"]),
@@ -167,7 +167,7 @@ fn every_command_is_run_or_listed_with_the_reason() {
     assert_eq!(unknown, [] as [String; 0]);
 }
 
-/// Whether a line calls make, cargo or a script of the project; their targets and files are looked for.
+/// Whether a line calls make, cargo or a script of the project; its targets and files are checked.
 fn is_of_the_project(line: &str) -> bool {
     line.starts_with("make ") || line.starts_with("scripts/") || line.contains("cargo ")
 }

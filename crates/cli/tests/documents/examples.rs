@@ -1,4 +1,4 @@
-//! The Python module and its notebook, where Python is there.
+//! The Python module and its notebook, where Python is available.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,8 +14,8 @@ fn the_python_module_reads_runs_and_measures() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// In a repository whose last commits changed a comment and an ordering: the first is told without measuring. A script stands for the command
-/// where it measures, and says that the file is slower.
+/// In a repository whose last commits changed a comment and an ordering, the first is recognized without measuring. A script
+/// replaces the command where it measures, and says that the file is slower.
 #[test]
 fn the_script_for_runners_compares_a_file_with_another_commit() {
     let folder = tempfile::tempdir().unwrap();
@@ -48,7 +48,7 @@ fn the_script_for_runners_compares_a_file_with_another_commit() {
     let (code, said) = shell("\"$SCRIPT\" HEAD~1 add.c --threads 1,2 && true; echo code $?; cat arguments summary.md");
     assert!(code == Some(0) && said.contains("code 3") && said.contains("--fail-if-slower 5%"), "{said}");
     assert!(said.contains("--threads 1,2\ntable"), "{said}");
-    // What the options choose is what is compared, and headers are those of the commit.
+    // The options choose the code that is compared, and headers are the commit's.
     commit("#include \"header.h\"\nvoid operation(struct thread *me) { me->value = SUM; }\n");
     std::fs::write(folder.path().join("header.h"), "#define SUM me->value + N\n").unwrap();
     assert_eq!(shell("git add header.h; git -c user.name=a -c user.email=a@b commit -qm a").0, Some(0));
@@ -56,7 +56,7 @@ fn the_script_for_runners_compares_a_file_with_another_commit() {
     std::fs::write(folder.path().join("header.h"), "#define SUM me->value * N\n").unwrap();
     assert_eq!(shell("\"$SCRIPT\" HEAD add.c -D N=3").0, Some(3));
     assert_eq!(shell("\"$SCRIPT\" HEAD add.c -D N=1").0, Some(3), "a comparison of sums with products");
-    // On a GPU, equal names of instructions may do something else.
+    // On a GPU, instructions with equal names may do something else.
     std::fs::write(folder.path().join("add.cu"), "__device__ void operation(Thread &me) { me.value += 1; }\n").unwrap();
     assert_eq!(shell("git add add.cu; git -c user.name=a -c user.email=a@b commit -qm a").0, Some(0));
     let (code, said) = shell("\"$SCRIPT\" HEAD add.cu; code=$?; cat arguments; exit $code");

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// This folder and those in it.
+/// This folder and all folders in it.
 pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     let inner = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let mut found = vec![folder.to_owned()];
@@ -52,7 +52,7 @@ fn a_file_has_one_concept() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
-/// A crate whose documentation is not compiled for its examples has none.
+/// Examples in documentation are only allowed in crates whose documentation tests run.
 #[test]
 fn every_example_of_the_documentation_is_executed() {
     for one in crates().filter(|one| fs::read_to_string(one.join("Cargo.toml")).unwrap().contains("doctest = false")) {

@@ -1,4 +1,4 @@
-//! The files of runs against what `docs/COLUMNS.md`, `docs/FORMATS.md` and `docs/run.schema.json` say of them: those of a new run
+//! The files of runs against `docs/COLUMNS.md`, `docs/FORMATS.md` and `docs/run.schema.json`: those of a new run
 //! of fakes, and those of `results/`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,12 +71,12 @@ fn the_schema_names_what_the_code_reads_and_writes() {
     let schema = run_schema();
     let whole = crate::schema::example(&schema, &schema);
     assert_eq!(crate::schema::errors(&schema, &whole), [] as [&str; 0]);
-    // The code refuses a key that it does not know, and leaves out none that it does.
+    // The code refuses an unknown key, and writes every known one.
     let run: Run = serde_json::from_value(whole.clone()).unwrap();
     assert_eq!(serde_json::to_value(&run).unwrap(), whole);
 }
 
-/// A column as the table of the page has it.
+/// A column in the table of the page.
 struct Column {
     unit: String,
     meaning: String,
@@ -96,15 +96,15 @@ fn documented_columns() -> BTreeMap<String, Column> {
         .collect()
 }
 
-/// The words between backticks.
+/// The texts in backticks.
 fn words(text: &str) -> BTreeSet<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Columns whose meaning lists every word that may be in them.
+/// Columns whose meaning lists all possible words.
 const CLOSED: [&str; 9] = ["domain", "dtype", "layout", "scope", "space", "order", "mode", "check", "population"];
 
-/// Columns of whole numbers that have no unit.
+/// Columns of whole numbers without a unit.
 const COUNTS: [&str; 8] = ["elements", "threads", "blocks", "devices", "pairs", "set_aside", "iterations", "runs"];
 
 /// The first cells of a column that break the contract.

@@ -1,8 +1,8 @@
-//! Imports between files of a crate form no circle: each file can be read, and tested, after those that it uses. The rooms of
+//! Imports between files of a crate form no cycle: each file can be read, and tested, after those that it uses. The rooms of
 //! the report rest on few floors.
 //!
-//! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is no arrow. Of a prelude, what
-//! a file names is imported.
+//! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is not an arrow. From a
+//! prelude, a file imports what it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::folders::{crates, folders, rust_files};
 /// The place of a file in its crate: `["engine", "judge"]`.
 type Module = Vec<String>;
 
-/// The modules of a crate with their texts, tests aside.
+/// The modules of a crate with their texts, without tests.
 fn modules(source: &Path) -> BTreeMap<Module, String> {
     let files = folders(source).into_iter().flat_map(|folder| rust_files(&folder));
     let files = files.filter(|file| !file.ends_with("tests.rs"));
@@ -46,7 +46,7 @@ fn paths(tree: &str) -> Vec<String> {
     branches.flat_map(|branch| paths(branch.trim())).map(|path| format!("{}{path}", prefix.trim())).collect()
 }
 
-/// What a module imports, what it re-exports, and of which modules it imports all, as places in the crate.
+/// What a module imports, what it re-exports, and from which modules it imports everything, as places in the crate.
 fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> [Vec<Module>; 3] {
     let (mut imported, mut exported, mut preludes) = (Vec::new(), Vec::new(), Vec::new());
     for (at, _) in text.match_indices("use ") {
@@ -79,7 +79,7 @@ fn uses(module: &[String], text: &str, all: &BTreeMap<Module, String>) -> [Vec<M
     [imported, exported, preludes]
 }
 
-/// Of what a module of re-exports offers, that which a text names.
+/// The re-exports of a module that a text names.
 fn named<'a>(
     text: &'a str,
     prelude: &[String],
@@ -102,7 +102,7 @@ fn definer(place: &[String], all: &BTreeMap<Module, String>, exports: &BTreeMap<
     }
 }
 
-/// Which modules each module uses; those that it is in are no arrows.
+/// The modules that each module uses; its own parents are not arrows.
 fn arrows(all: &BTreeMap<Module, String>) -> BTreeMap<&Module, BTreeSet<Module>> {
     let uses: BTreeMap<&Module, _> = all.iter().map(|(module, text)| (module, uses(module, text, all))).collect();
     let exports = uses.iter().map(|(module, [_, exported, _])| (*module, exported.clone())).collect();
@@ -127,8 +127,8 @@ fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     all.keys().filter(reaches_itself).cloned().collect()
 }
 
-/// The floors of a crate: a room rests on the highest one that it uses. Rooms are the files and folders of the crate; what is in
-/// `analysis` is large enough for rooms of its own.
+/// The floors of a crate: a room is above the highest room that it uses. Rooms are the files and folders of the crate; `analysis`
+/// is large enough for rooms of its own.
 fn floors(all: &BTreeMap<Module, String>) -> BTreeMap<Module, usize> {
     let room = |module: &Module| {
         let parts = if module.first().is_some_and(|first| first == "analysis") { 2 } else { 1 };
@@ -138,7 +138,7 @@ fn floors(all: &BTreeMap<Module, String>) -> BTreeMap<Module, usize> {
     for (module, used) in arrows(all) {
         below.entry(room(module)).or_default().extend(used.iter().map(room).filter(|used| *used != room(module)));
     }
-    // The crate's own file offers what is in the others.
+    // The crate's own file re-exports the others.
     below.remove(&Module::new());
     let mut floors = BTreeMap::new();
     while floors.len() < below.len() {
@@ -156,7 +156,7 @@ fn floors(all: &BTreeMap<Module, String>) -> BTreeMap<Module, usize> {
     floors
 }
 
-/// What rows say is read from the row to the page.
+/// The report reads in one direction, from the row to the page.
 #[test]
 fn the_report_has_few_floors() {
     const MOST: usize = 8;

@@ -1,4 +1,4 @@
-//! What the documents say against the code, and the files of runs against their contracts.
+//! Checks the documents against the code, and the files of runs against their contracts.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 

@@ -1,4 +1,4 @@
-//! The scripts of the page: the primitives that they name are those of the catalogue.
+//! The scripts of the page name only primitives of the catalogue.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn catalogue() -> BTreeSet<&'static str> {
 
 #[test]
 fn the_scripts_of_the_page_name_primitives_of_the_catalogue() {
-    // The page of no run holds the scripts, but no rows.
+    // The page without a run holds the scripts, but no rows.
     let page = page::render(&[]);
     let named: BTreeSet<&str> = page.split(['"', ':', ',', ' ']).filter(|text| is_id(text)).collect();
     assert!(named.contains("cpu.atomic.add") && named.contains("gpu.atomic.add"), "{named:?}");

@@ -1,4 +1,4 @@
-//! The documents that people write: their links lead somewhere, and they stay short.
+//! The documents that people write: their links have targets, and they stay short.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::folders::crates;
 
-/// Made by tests and by nobody's hand.
+/// Documents that tests generate.
 const GENERATED: [&str; 4] = ["docs/CLAIMS.md", "docs/COLUMNS.md", "docs/PRIMITIVES.md", "docs/QUESTIONS.md"];
 
-/// All documents that people write, in words as `wc -w` counts them.
+/// The most words in all documents that people write, as `wc -w` counts them.
 const MOST_WORDS: usize = 20_000;
 
 pub(crate) fn root() -> PathBuf {

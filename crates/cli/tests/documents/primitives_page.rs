@@ -21,14 +21,14 @@ Below each family stands what the presets plan: how many cases, and the values o
 with two hardware threads each and a GPU of 132 multiprocessors.
 ";
 
-/// The cases of a preset on this machine.
+/// The cases of a preset on a machine with 16 cores and 132 multiprocessors.
 fn planned(preset: Preset) -> Vec<Case> {
     let cpu = CpuMachine { packages: 2, numa_nodes: 2, cores: 16, hardware_threads: 32, ..CpuMachine::default() };
     let gpu = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     [syncscope_cpu::cases(preset, &cpu), syncscope_gpu::cases(preset, &gpu)].concat()
 }
 
-/// How many cases there are, and the values of their parameters: the first and the last where there are many.
+/// The number of cases, and the values of their parameters; of many values the first and the last.
 fn in_brief(cases: &[&Case]) -> String {
     type Axis = (fn(&Case) -> Option<String>, &'static str);
     let axes: [Axis; 11] = [
@@ -68,7 +68,7 @@ fn in_brief(cases: &[&Case]) -> String {
     std::iter::once(cases.len().to_string()).chain(values).collect::<Vec<_>>().join("; ")
 }
 
-/// What the presets plan of a family.
+/// The plans of the presets for a family.
 fn plans(family: &str, all: &[(Preset, Vec<Case>)]) -> String {
     let mut text = String::new();
     let mut ids: Vec<&str> = all.iter().flat_map(|(_, cases)| cases).map(|case| &*case.primitive).collect();

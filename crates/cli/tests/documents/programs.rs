@@ -1,9 +1,9 @@
-//! The programs of `examples/programs` and the script that predicts what they pay: a small form, in which times do not count.
+//! The programs of `examples/programs` and the script that predicts their costs, in a small form in which times do not count.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Of a run on a machine whose figures are round.
+/// Rows of a run on a machine with round figures.
 const ROWS: &str = "\
 case_id,primitive,dtype,layout,threads,placement,mode,group,form,ns,ns_low,ns_high,verdict,inside,outside
 a,cpu.barrier.sense,,,2,close,latency,,,300,290,310,Resolved,,
@@ -19,7 +19,7 @@ j,cpu.atomic.add_capture,u64,shared,1,close,latency,,,5,4,6,Resolved,,
 k,cpu.atomic.add_capture,u64,shared,2,close,latency,,,900,890,910,Resolved,,
 ";
 
-/// Variants and what these rows predict, with two threads and 500 ns of work.
+/// Variants and the predictions from these rows, with two threads and 500 ns of work.
 const PREDICTED: &[(&str, &str, &str)] = &[
     ("pool threads=2 width=128", "sense", "500 (470 to 530)"),
     ("pool threads=2 width=128", "dissemination", "400 (370 to 430)"),
@@ -27,7 +27,7 @@ const PREDICTED: &[(&str, &str, &str)] = &[
     ("sweep threads=2 cells=2048", "region", "~1100 (1050 to 1150)"),
     ("table threads=2 stripes=1024 work=500 chained=1", "mutex", "70.0 (64.0 to 76.0)"),
     ("table threads=2 stripes=1 work=500", "ticket", "100 (90.0 to 110)"),
-    // The row with this work outside is not certainly above a free lock and three lines.
+    // The row with this work outside is not certainly dearer than a free lock and three lines.
     ("queue threads=2 work=500", "mutex", "170 (154 to 186)"),
     ("loop threads=2 work=500", "atomic", "105 (94.0 to 116)"),
 ];

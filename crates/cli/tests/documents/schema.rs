@@ -1,4 +1,4 @@
-//! A validator of the part of JSON Schema (draft 2020-12) that `docs/run.schema.json` uses. A keyword that it does not know
+//! A validator for the part of JSON Schema (draft 2020-12) that `docs/run.schema.json` uses. An unknown keyword
 //! is an error, so that nothing in the schema goes unchecked.
 
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// Keywords without effect on validity.
 const ANNOTATIONS: [&str; 5] = ["$schema", "$defs", "$comment", "title", "description"];
 
-/// What is wrong with a value: the place and the reason. Empty where it is valid.
+/// The errors of a value, each with place and reason. Empty where the value is valid.
 pub(crate) fn errors(root: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     check(root, root, value, "", &mut found);
@@ -108,7 +108,7 @@ pub(crate) fn example(root: &Value, schema: &Value) -> Value {
             let named = schema["properties"].as_object().into_iter().flatten();
             let mut object: Map<String, Value> = named.map(|(name, of)| (name.clone(), example(root, of))).collect();
             if schema["additionalProperties"].is_object() {
-                // A number as text is a key for every kind of map.
+                // A number as text is a valid key for every kind of map.
                 object.insert("7".to_owned(), example(root, &schema["additionalProperties"]));
             }
             Value::Object(object)

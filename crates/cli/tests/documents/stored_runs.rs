@@ -1,5 +1,5 @@
-//! What results/README.md says of the stored runs. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test documents stored_runs` writes
-//! its table, all but the last column.
+//! The table of the stored runs in results/README.md. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope --test documents stored_runs`
+//! writes all of it but the last column.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use crate::pages::root;
 
 const HEAD: &str = "| run | machine | command | date | commit | time | usable for |\n|---|---|---|---|---|---|---|\n";
 
-/// What was asked, without the paths of that machine.
+/// The command of a run, without paths of its machine.
 fn command(run: &Run) -> String {
     let mut words = run.command.iter().skip(1).map(String::as_str);
     let mut kept = Vec::new();

@@ -1,20 +1,20 @@
-//! `unsafe` is in the modules that are named here and nowhere else.
+//! `unsafe` is allowed only in the modules named here.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files, or folders with all that is in them.
+/// Files, or folders with everything in them.
 const MODULES: [&str; 32] = [
-    // The calls of the operating system that no crate offers.
+    // Calls of the operating system that no crate offers.
     "crates/host/src",
     // Reads the machine code of this program's own loops.
     "crates/cpu/src/evidence/function.rs",
     "crates/cpu/src/evidence/x86_64.rs",
-    // Mapped memory, where its pages are, CPUID.
+    // Mapped memory, the place of its pages, CPUID.
     "crates/cpu/src/memory/mod.rs",
     "crates/machine/src/system.rs",
-    // Instructions under study that the language has no word for, and pointers to measured variables.
+    // Instructions under study that Rust cannot express, and pointers to measured variables.
     "crates/cpu/src/primitives/atomic/read.rs",
     "crates/cpu/src/primitives/hint.rs",
     "crates/cpu/src/primitives/lock/mod.rs",
@@ -22,7 +22,7 @@ const MODULES: [&str; 32] = [
     "crates/cpu/src/primitives/number.rs",
     "crates/cpu/src/primitives/opaque.rs",
     "crates/cpu/src/primitives/reduction/joining.rs",
-    // Memory and descriptors that several processes have in common.
+    // Memory and descriptors that several processes share.
     "crates/cpu/src/memory/inherited.rs",
     "crates/cpu/src/primitives/handoff/kernel.rs",
     "crates/cpu/src/primitives/handoff/spinning.rs",
@@ -30,7 +30,7 @@ const MODULES: [&str; 32] = [
     "crates/cpu/src/sync/between_processes.rs",
     // The library of the site's MPI.
     "crates/mpi/src/library.rs",
-    // What a user wrote, compiled and loaded.
+    // The user's code, compiled and loaded.
     "crates/cpu/src/primitives/own/library.rs",
     // Locks and barriers.
     "crates/cpu/src/sync/locks",
@@ -44,7 +44,7 @@ const MODULES: [&str; 32] = [
     "crates/cpu/src/timing/smt_interference.rs",
     // The driver, NVML and NVRTC.
     "crates/gpu/src/cuda",
-    // Structures as the bytes that a kernel gets.
+    // Structures as the bytes that a kernel receives.
     "crates/gpu/src/experiments/reduction/queue.rs",
     "crates/gpu/src/launch/arguments.rs",
     "crates/gpu/src/multi/device_group.rs",
@@ -66,7 +66,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a text has unsafe code, comments and words in texts aside.
+/// Whether a text has unsafe code, ignoring comments and words in strings.
 fn has_unsafe_code(text: &str) -> bool {
     let follows = ["{", "fn ", "impl ", "impl<", "extern ", "trait "].map(|next| format!("unsafe {next}"));
     let mut code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -97,7 +97,7 @@ fn comments_and_words_are_no_unsafe_code() {
     assert!(has_unsafe_code("unsafe impl<T> Send for P<T> {}") && has_unsafe_code("pub unsafe fn a() {}"));
 }
 
-/// Initializers of a library may bind the thread, change its floating point mode, block its signals.
+/// Initializers of a library may bind the thread, change its floating point mode, or block its signals.
 #[test]
 fn no_library_is_loaded_but_undisturbed() {
     let mut files = Vec::new();

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Set by build scripts for the compiler, not for people.
+/// Variables that build scripts set for the compiler, not for people.
 const OF_THE_BUILD: [&str; 5] =
     ["SYNCSCOPE_COMMIT", "SYNCSCOPE_MODIFIED", "SYNCSCOPE_VERSION", "SYNCSCOPE_LIBRARIES", "SYNCSCOPE_RUSTC"];
 
-/// The variables that stand as texts of their own in the Rust files below a folder.
+/// The variables that occur as complete string literals in the Rust files below a folder.
 fn variables(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

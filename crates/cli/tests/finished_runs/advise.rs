@@ -31,7 +31,7 @@ fn advice(words: &[&str]) -> Vec<Value> {
 #[test]
 fn every_need_has_a_line_and_what_is_taken_is_certain() {
     let needs = ["count-events", "protect", "phases", "hand-over", "wait", "reduce", "end-gpu-phase"];
-    // Reductions are measured by a run of their own.
+    // Reductions are measured by a separate run.
     let sides = [
         ("count-events", "cpu"),
         ("count-events", "gpu"),
@@ -156,7 +156,7 @@ fn the_newest_run_that_counts_is_not_one_of_measure() {
     }
 }
 
-/// By when they began: the user may have named some of the folders.
+/// By the time when the runs began: the user may have named some of the folders.
 #[test]
 fn the_newest_run_is_the_one_that_began_last() {
     let folder = tempfile::tempdir().unwrap();

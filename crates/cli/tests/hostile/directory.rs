@@ -1,5 +1,5 @@
-//! A run directory in which a file is something else: each command ends soon, needs little memory, and changes nothing but what it
-//! was asked to write.
+//! A run directory in which a file is replaced by something else: each command ends soon, needs little memory, and changes only
+//! what it was asked to write.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{command, copy};
 
-/// The files that readers open. Where the name is that of a compressed table, the plain one is not there.
+/// The files that readers open. For the name of a compressed table, the plain table is removed.
 const FILES: [&str; 27] = [
     "run.json",
     "measurements.csv",
@@ -42,8 +42,8 @@ const FILES: [&str; 27] = [
     ".syncscope-0.new",
 ];
 
-/// Commands on the run `hostile`, beside two that are in order. They write to `out` alone, but for the page and the run that is
-/// resumed.
+/// Commands on the run `hostile`, next to two valid runs. They write only to `out`, apart from the page and the resumed
+/// run.
 const COMMANDS: [&[&str]; 11] = [
     &["show", "hostile", "--format", "json"],
     &["report", "hostile"],
@@ -60,7 +60,7 @@ const COMMANDS: [&[&str]; 11] = [
 
 const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/published");
 
-/// A busy machine gives a process little of the time.
+/// A busy machine gives a process little of this time.
 const LIMIT: Duration = Duration::from_secs(60);
 const MOST_CPU_SECONDS: f64 = 10.0;
 const MOST_MEMORY_KIB: i64 = 500 * 1024;
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// Everything below a folder but `left_out`: what it is, its length, and the content of small files.
+/// Everything below a folder except `left_out`: its type, its length, and the content of small files.
 fn content(root: &Path, left_out: &[PathBuf]) -> BTreeMap<PathBuf, (fs::FileType, u64, Vec<u8>)> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
@@ -119,7 +119,7 @@ fn content(root: &Path, left_out: &[PathBuf]) -> BTreeMap<PathBuf, (fs::FileType
     found
 }
 
-/// How a child ended: exit code, CPU seconds and memory of it and what it waited for. It is killed at the limit.
+/// How a child ended: exit code, CPU seconds and memory of the child and its children. It is killed at the limit.
 pub(crate) fn end(child: &Child) -> Option<(i32, f64, i64)> {
     let (started, process) = (Instant::now(), child.id().cast_signed());
     loop {
@@ -145,8 +145,8 @@ pub(crate) fn end(child: &Child) -> Option<(i32, f64, i64)> {
 const KINDS: [Kind; 7] =
     [Kind::Absent, Kind::Folder, Kind::Link, Kind::Dangling, Kind::Zeros, Kind::Fifo, Kind::Sparse];
 
-/// What is tried of the files, the kinds and the commands: each pair of a file and a command, with the kinds in turn, so that each kind
-/// meets each file and each command. What every command reads meets every kind with each. `SYNCSCOPE_ALL_COMBINATIONS` tries all.
+/// Whether to try a combination: each file meets each command, with the kinds in turn, so that each kind meets each file and each
+/// command. Files that every command reads meet every kind with each command. `SYNCSCOPE_ALL_COMBINATIONS` tries all.
 fn is_tried(file: usize, kind: usize, command: usize) -> bool {
     let is_read_by_all = ["run.json", "measurements.csv"].contains(&FILES[file]);
     let is_turn = (file + command) % KINDS.len() == kind;
@@ -164,7 +164,7 @@ fn each_pair_of_file_kind_and_command_is_tried() {
     assert!(is_met(kinds, commands, &|kind, command, file| is_tried(file, kind, command), files));
 }
 
-/// Every `step`-th file, from the `first` on.
+/// Tries every `step`-th file, starting at `first`.
 fn each_command_withstands(first: usize, step: usize) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
@@ -176,7 +176,7 @@ fn each_command_withstands(first: usize, step: usize) {
         .output()
         .unwrap();
     fs::write(root.join("victim"), "precious").unwrap();
-    // The tables of all experiments; the first byte of a seed says which it is.
+    // The tables of all experiments; the first byte of a seed names its table.
     for seed in fs::read_dir(SEEDS).unwrap().map(Result::unwrap) {
         let table = root.join("good").join(format!("{}.csv", seed.file_name().display()));
         fs::write(table, &fs::read(seed.path()).unwrap()[1..]).unwrap();
@@ -220,7 +220,7 @@ fn a_second_half_of_them_ends_no_command_badly() {
     each_command_withstands(1, 2);
 }
 
-/// Files that the user names, which are no run.
+/// Files that the user names but that are not a run.
 #[test]
 fn a_named_file_that_is_something_else_is_an_error_soon() {
     let folder = tempfile::tempdir().unwrap();

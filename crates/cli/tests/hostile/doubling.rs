@@ -1,6 +1,6 @@
-//! Twice the input costs no more than two and a half times the work, for each reader and command: what grows with the square of the
-//! lines takes minutes for a file that fits into a mail. The inputs are two doublings apart, where a square costs 16 times as much and
-//! a straight line 4 times: a busy machine, whose CPU times vary by a fifth, does not turn one into the other.
+//! Twice the input costs at most two and a half times the work, for each reader and command: work that grows with the square of
+//! the lines takes minutes for a file that fits into a mail. The inputs are two doublings apart, where a square costs 16 times
+//! as much and a straight line 4 times: a busy machine, whose CPU times vary by a fifth, does not turn one into the other.
 
 use std::fs;
 use std::path::Path;
@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::common::{command, copy};
 use crate::directory::end;
 
-/// As of a run on this machine, whose tables are made longer.
+/// A stored run of this kind of machine, whose tables are made longer.
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/epyc-zen5-2cpu-vm");
 
-/// Time of a CPU varies by what else runs there. The least of several counts, and as many are taken as are needed.
+/// The most counts. CPU time varies with the load of the machine, so the least of several counts is used.
 const ATTEMPTS: usize = 6;
-/// For two doublings.
+/// The largest quotient for two doublings.
 const MOST: f64 = 2.5 * 2.5;
-/// What a process takes to start.
+/// The seconds that a process takes to start.
 const START: f64 = 0.03;
 
 /// The CPU seconds of a command.
@@ -43,7 +43,8 @@ fn assert_in_proportion(words: &str, mut small: impl FnMut() -> f64, mut large: 
     }
 }
 
-/// Makes an input of half the `size` and one of twice the `size`, and compares what these commands take for them; `IN` is the input.
+/// Makes an input of half the `size` and one of twice the `size`, and compares the work of these commands on them; `IN` is the
+/// input.
 fn assert_linear(size: usize, make: impl Fn(usize, &Path), commands: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for (name, size) in [("small", size / 2), ("large", 2 * size)] {
@@ -64,7 +65,7 @@ fn stored(to: &Path) {
     let _ = fs::remove_file(to.join("evidence.csv"));
 }
 
-/// The stored run with rows like these, which `change` makes different; its details are left out.
+/// Makes a copy of the stored run without details, in which `change` varies copies of matching rows.
 fn with_rows(
     to: &Path,
     count: usize,

@@ -1,4 +1,4 @@
-//! Links in a run directory, and names in tables that lead out of their folder: what they lead to is neither read nor written.
+//! Links in a run directory, and names in tables that lead out of their folder: their targets are neither read nor written.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,5 @@
-//! Files that somebody else put where syncscope finds them: planted libraries and programs, run directories that are not what they
-//! seem. Nothing of them is executed, nothing outside of what the user named is written.
+//! Hostile files where syncscope finds them: planted libraries and programs, run directories that are not what they
+//! seem. Nothing in them is executed, and nothing outside of what the user named is written.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
@@ -19,7 +19,7 @@ use std::process::Output;
 
 use common::{command, stderr};
 
-/// A folder with a small run, interrupted, and a file that nobody names.
+/// A folder with a small interrupted run, and a file that no command names.
 struct Sandbox(tempfile::TempDir);
 
 impl Sandbox {

@@ -1,4 +1,4 @@
-//! Where results go: an output that is an input is refused by whatever name, `-` is stdout, and a disk that is full is an error.
+//! Outputs: one that is an input is refused under any name, `-` is stdout, and a full disk is an error.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 use crate::Sandbox;
 use crate::common::{command, copy, stderr};
 
-/// Commands that read `run`, `code.c` or `matrix.csv`, without their output.
+/// Commands that read `run`, `code.c` or `matrix.csv`, each without its output.
 const WRITERS: [(&str, &str); 7] = [
     ("report run -o", "run"),
     ("report other run -o", "run"),
@@ -76,7 +76,7 @@ fn an_output_that_is_an_input_is_refused() {
     };
     for (command, kind) in WRITERS {
         let outputs = if kind == "run" { &of_run[..] } else { &of_code };
-        // The code of a statement includes `code.c`, and that the other one.
+        // The code of the statement includes `code.c`, which includes the other file.
         for output in outputs {
             refused(&format!("{command} {output}"));
         }
@@ -90,7 +90,7 @@ fn an_output_that_is_an_input_is_refused() {
     ] {
         refused(&words.replace("-o hard.h ", ""));
     }
-    // The page of a run is none of its parts, nor is what lies beside.
+    // The page of a run is not a part of it, nor are other files in its directory.
     for words in ["report run -o run/report.html", "report run -o run/mine.html", "submit run -o run/bundle.json.gz"] {
         let output = sandbox.command(&words.split(' ').collect::<Vec<_>>());
         assert!(!stderr(&output).contains("name another file"), "{words}: {}", stderr(&output));

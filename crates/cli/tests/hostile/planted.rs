@@ -1,4 +1,4 @@
-//! Libraries and programs with every name that is looked for, in the working folder and in those above it: none is loaded or started.
+//! Libraries and programs with all names that syncscope looks for, in the working folder and above it: none is loaded or started.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::program;
 
-/// The names that the program's own lists have, where strace is not there to show them.
+/// The names in the program's own lists, used where there is no strace to show them.
 const LIBRARIES: [&str; 16] = [
     "libnvrtc.so.13",
     "libnvrtc.so.12",
@@ -28,13 +28,14 @@ const LIBRARIES: [&str; 16] = [
     "libstdc++.so.6",
 ];
 
-/// Programs, with those that a compiler starts.
+/// Programs, including those that a compiler starts.
 const PROGRAMS: [&str; 10] = ["cc", "c++", "gcc", "cc1", "as", "ld", "mpicc", "python3", "nvdisasm", "sh"];
 
-/// Libraries that the loader needs before the program begins. An empty part of LD_LIBRARY_PATH is not the program's to refuse then.
+/// Libraries that the loader needs before the program begins: the program cannot refuse an empty part of LD_LIBRARY_PATH for
+/// these.
 const OF_THE_LOADER: [&str; 6] = ["libc.so", "libm.so", "libgcc_s.so", "libdl.so", "libpthread.so", "ld-linux"];
 
-/// Where libraries are, below a toolkit, an installation of wheels or a Python environment.
+/// The places of libraries below a toolkit, an installation of wheels or a Python environment.
 const PLACES: [&str; 8] = [
     "",
     "lib",
@@ -57,7 +58,7 @@ const COMMANDS: [&[&str]; 6] = [
 
 struct Trap {
     root: tempfile::TempDir,
-    /// Four folders below.
+    /// A folder four levels below.
     working: PathBuf,
 }
 
@@ -69,7 +70,7 @@ impl Trap {
         Self { root, working }
     }
 
-    /// Where what is executed leaves its name.
+    /// The file to which executed code writes its name.
     fn marker(&self) -> PathBuf {
         self.root.path().join("executed")
     }
@@ -85,7 +86,7 @@ impl Trap {
         built.is_ok_and(|status| status.success()).then_some(library)
     }
 
-    /// Puts the library, by each of the names, and programs into every folder from the working one up.
+    /// Puts the library, under each of the names, and programs into every folder from the working folder up.
     fn plant(&self, library: &Path, names: &BTreeSet<String>) {
         let script = format!("#!/bin/sh\necho \"$0\" >>{}\n", self.marker().display());
         for folder in self.working.ancestors().take(5) {
@@ -103,7 +104,7 @@ impl Trap {
         }
     }
 
-    /// A command of syncscope in the working folder, after other words (those of strace).
+    /// A command of syncscope in the working folder, behind other words (those of strace).
     fn command(&self, before: &[&str], words: &[&str], number: usize) -> Command {
         let out = self.root.path().join(format!("out-{number}"));
         let program = program();
@@ -115,7 +116,7 @@ impl Trap {
         command
     }
 
-    /// The libraries that strace sees looked for.
+    /// The names of the libraries that syncscope looks for, by strace.
     fn seen(&self) -> BTreeSet<String> {
         let log = self.root.path().join("strace");
         let path = log.to_str().unwrap();
@@ -163,7 +164,7 @@ fn nothing_is_executed_that_lies_in_the_working_folder_or_above_it() {
             assert_eq!(trap.executed(), [""; 0], "{words:?} with PATH={list}");
         }
     }
-    // The trap works: what the user names is loaded.
+    // The trap works: a library that the user names is loaded.
     let mut control = trap.command(&[], COMMANDS[3], 0);
     let output = control.env("LD_LIBRARY_PATH", trap.working.join("lib64")).stderr(Stdio::piped()).output().unwrap();
     let executed = trap.executed();
@@ -190,7 +191,7 @@ fn a_library_near_the_program_is_refused_where_others_may_write_and_the_folder_i
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert_eq!(trap.executed(), [""; 0], "{text}");
-    // A machine's own NVRTC needs none of those.
+    // On a machine with its own NVRTC, none of the folders matters.
     if !output.status.success() {
         assert!(text.contains("a/b: everybody may write to it (mode 0777)"), "{text}");
     }

@@ -1,5 +1,5 @@
-//! A run of `syncscope measure` holds code, options of a compiler and a command. They are data until the user who resumes it has
-//! written or read them.
+//! A run of `syncscope measure` holds code, options of a compiler and a command. They count as data until the user who resumes
+//! the run has written or read them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +16,7 @@ struct Begun {
 }
 
 impl Begun {
-    /// `None` without a C compiler.
+    /// Begins the run. `None` without a C compiler.
     fn new() -> Option<Self> {
         let begun = Self { root: tempfile::tempdir().unwrap() };
         fs::create_dir(begun.root.path().join("bin")).unwrap();
@@ -35,7 +35,7 @@ impl Begun {
         let words = ["measure", "--cpu", "x++", "--threads", "1", "-DNAME=1", "--out", "run"];
         let output = begun.command(&words, "state").output().unwrap();
         assert!(begun.is_compiled(), "{}", stderr(&output));
-        // Nothing of it was measured, so that what resumes it has to compile.
+        // The table has no row, so that a process that resumes the run has to compile.
         let table = begun.path("run/measurements.csv");
         let header = fs::read_to_string(&table).unwrap().lines().next().map(|line| format!("{line}\n"));
         fs::write(table, header.unwrap()).unwrap();
@@ -67,7 +67,7 @@ impl Begun {
         fs::write(&path, value.to_string()).unwrap();
     }
 
-    /// A copy of the run with this change.
+    /// Makes a changed copy of the run.
     fn copy(&self, name: &str, change: impl FnOnce(&mut Value)) {
         fs::create_dir(self.path(name)).unwrap();
         for file in ["run.json", "measurements.csv"] {
@@ -76,7 +76,7 @@ impl Begun {
         self.change(name, change);
     }
 
-    /// Whether a compiler was started since the last time.
+    /// Whether a compiler was started since the last call.
     fn is_compiled(&self) -> bool {
         fs::remove_file(self.path("mark")).is_ok()
     }
@@ -126,7 +126,7 @@ fn code_that_was_changed_is_never_compiled() {
     for (at, (field, value)) in changes.into_iter().enumerate() {
         let name = format!("changed-{at}");
         begun.copy(&name, |run| run["own"][0][field] = value.clone());
-        // The user's state knows the code as it was.
+        // The user's state folder has the unchanged code.
         let refused = begun.resume(&name, "state", &[]);
         assert_eq!(
             (refused.status.code(), begun.is_compiled()),
@@ -204,7 +204,7 @@ fn no_reader_starts_a_program() {
     assert_eq!(fs::read(begun.path("victim")).unwrap(), b"precious");
 }
 
-/// The programs that a command starts besides itself, by strace where it is there, and what the command says.
+/// The programs that a command starts besides itself, by strace where it is available, and the command's messages.
 fn started_by(begun: &Begun, words: &[&str]) -> (Vec<String>, String) {
     let log = begun.path("log");
     let mut command = begun.command(words, "state");

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::{Case, Cycles, Row, Verdict};
 
-/// A figure counts as the same within this share of the other one.
+/// Two figures count as the same within this share.
 pub(crate) const TOLERANCE: f64 = 0.10;
 
-/// Clocks of a core that differ by more are two states of the machine: a core that rested, as one does that a quota pauses,
+/// Clocks of a core that differ by more are two states of the machine: a core that rested, for example because of a quota,
 /// starts again below its highest clock.
 const CLOCK_TOLERANCE: f64 = 0.02;
 
@@ -18,22 +18,22 @@ struct Figure {
     cycles: Option<f64>,
 }
 
-/// By what two figures are the same, if they are.
+/// In which unit two figures are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sameness {
     Time,
-    /// By the cycles of a core whose clock was another one.
+    /// In cycles of a core whose clock had changed.
     Cycles,
 }
 
 impl Figure {
-    /// The figure of a case that is resolved.
+    /// The figure of a resolved case.
     fn resolved(row: &Row) -> Option<Self> {
         let ns = row.ns.filter(|_| row.verdict == Verdict::Resolved)?;
         Some(Self { ns: ns.value(), cycles: row.cycles.map(Cycles::value) })
     }
 
-    /// Between two figures.
+    /// The geometric mean of two figures.
     fn between(self, other: Self) -> Self {
         let mean = |a: f64, b: f64| (a * b).sqrt();
         let cycles = self.cycles.zip(other.cycles).map(|(own, others)| mean(own, others));
@@ -54,7 +54,7 @@ fn is_within(figure: f64, other: f64, tolerance: f64) -> bool {
     ((1.0 - tolerance)..=(1.0 + tolerance)).contains(&(figure / other))
 }
 
-/// A resolved figure that is not the quiet one.
+/// A resolved figure that differs from the quiet one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Deviation {
     pub(crate) case: Case,
@@ -66,7 +66,7 @@ pub(crate) struct Deviation {
 #[derive(Debug, Clone, Copy)]
 enum Quiet {
     Resolved(Figure),
-    /// From which cost to which its pairs range in ns, leaving out the lowest and the highest 5 %.
+    /// The range of the costs of its pairs in ns, without the lowest and the highest 5 %.
     Ranging(f64, f64),
     Unknown,
 }
@@ -77,7 +77,7 @@ impl Quiet {
         Figure::resolved(row).map(Self::Resolved).or(range).unwrap_or(Self::Unknown)
     }
 
-    /// Whether the machine was seen with other costs than this one while nothing disturbed it.
+    /// Whether the machine showed other costs than this one without any disturbance.
     fn ranges_beyond(self, figure: Figure) -> bool {
         matches!(self, Self::Ranging(low, high) if [low, high].iter().any(|end| !is_within(*end, figure.ns, TOLERANCE)))
     }
@@ -95,7 +95,7 @@ enum QuietFigure {
     Unknown,
 }
 
-/// It must not depend on the disturbed figure: a rule that leaves out what disagrees finds agreement.
+/// The quiet figure must not depend on the disturbed one: a rule that leaves out disagreement finds agreement.
 fn quiet_figure(before: Quiet, after: Quiet) -> QuietFigure {
     match (before, after) {
         (Quiet::Resolved(before), Quiet::Resolved(after)) if before.same(after).is_none() => QuietFigure::Changed,
@@ -117,30 +117,30 @@ fn by_case(rows: &[Row]) -> HashMap<&Case, &Row> {
     rows.iter().map(|row| (&row.case, row)).collect()
 }
 
-/// What became of the cases of a disturbed run.
+/// The results for the cases of a disturbed run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Agreement {
     /// Cases by verdict.
     pub(crate) verdicts: BTreeMap<&'static str, usize>,
     /// Resolved cases with a quiet figure.
     pub(crate) compared: usize,
-    /// Those of them that one of the two quiet runs did not resolve: nothing shows that the machine kept its state.
+    /// Compared cases that one of the two quiet runs did not resolve: nothing shows that the machine kept its state.
     pub(crate) with_one_quiet_run: usize,
-    /// Compared cases that agree in the core's cycles alone: its clock was another one.
+    /// Compared cases that agree only in the core's cycles: its clock had changed.
     pub(crate) by_cycles: usize,
-    /// Resolved cases whose quiet figures before and after differ, or of which one quiet run has pairs beyond the figure of the
-    /// other: the machine changed its state, and none is the quiet figure.
+    /// Resolved cases whose quiet figures before and after differ, or whose pairs in one quiet run range beyond the figure of the
+    /// other: the machine changed its state, and neither is the quiet figure.
     pub(crate) changed: usize,
     /// Resolved cases that no quiet run resolved.
     pub(crate) unknown: usize,
-    /// The compared cases that are off, the furthest first.
+    /// The compared cases that disagree, the furthest first.
     pub(crate) off: Vec<Deviation>,
 }
 
 impl Agreement {
     /// Compares with the quiet runs right before and after. A machine has several states, such as the cores that a host gives
-    /// to the CPUs of a guest. Where both quiet runs give one figure, the state was the same between them, and that is the
-    /// figure to agree with. A figure of another quiet run is none, however well it fits.
+    /// to the CPUs of a guest. If both quiet runs have one figure, the state was the same between them, and the disturbed
+    /// figure has to agree with it. A figure of another quiet run does not count, however well it fits.
     pub(crate) fn of(before: &[Row], disturbed: &[Row], after: &[Row]) -> Self {
         let (before, after) = (by_case(before), by_case(after));
         let mut agreement = Self::default();
@@ -173,7 +173,7 @@ impl Agreement {
         (self.compared > 0).then(|| 1.0 - self.off.len() as f64 / self.compared as f64)
     }
 
-    /// Two lines, and one for each of the cases that are off.
+    /// Two lines, and a line for each case that disagrees.
     pub(crate) fn text(&self, name: &str) -> String {
         let verdicts: Vec<String> = self.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
         let share = self.share().map_or_else(|| "none".to_owned(), |share| format!("{:.1} %", share * 100.0));

@@ -1,6 +1,6 @@
-//! Are resolved figures right on a machine that is disturbed? A run beside busy processes and one with half a CPU stand
-//! between quiet runs: `make noise`, on a machine that is quiet otherwise. `SYNCSCOPE_COMMAND` names another command than the
-//! one that was built with this test, so that both run on a machine without Rust.
+//! Are resolved figures right on a disturbed machine? A run next to busy processes and one with half a CPU are compared with
+//! quiet runs before and after: `make noise`, on a machine that is quiet otherwise. `SYNCSCOPE_COMMAND` names another command
+//! than the one built with this test, so that both run on a machine without Rust.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
@@ -23,10 +23,10 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Cycles, Nanoseconds, Row, Verdict};
 
-/// The share of the resolved cases that has to agree.
+/// The share of the resolved cases that have to agree.
 const GOAL: f64 = 0.95;
 
-/// Processes that do nothing but use CPU time, one for each CPU.
+/// Processes that only use CPU time, one for each CPU.
 struct BusyProcesses(Vec<Child>);
 
 impl BusyProcesses {
@@ -61,7 +61,7 @@ impl BusyGpus {
         let mut command = Command::new(program());
         command.args(options).arg(&out).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().unwrap();
-        // It is busy once a row is there: its kernels are compiled then.
+        // The GPUs are busy once a row exists: its kernels are compiled then.
         let begun = || std::fs::metadata(out.join("measurements.csv")).is_ok_and(|file| file.len() > 2_000);
         for _ in 0..600 {
             if begun() {
@@ -85,13 +85,13 @@ impl Drop for BusyGpus {
     }
 }
 
-/// Where the run of this name is kept: `SYNCSCOPE_NOISE_RUNS` names the folder.
+/// The folder to keep the run of this name in, below `SYNCSCOPE_NOISE_RUNS`.
 fn place(name: &str) -> Option<PathBuf> {
     Some(Path::new(&std::env::var_os("SYNCSCOPE_NOISE_RUNS")?).join(name))
 }
 
-/// The rows of a run that is kept already, so that those of another machine can be compared again. A run that was cut off
-/// is none.
+/// The rows of a kept run, so that runs of another machine can be compared again. A run that was cut off does not
+/// count.
 fn kept(name: &str) -> Option<Vec<Row>> {
     let place = place(name).filter(|place| place.exists())?;
     let directory = RunDirectory::open(&place).unwrap();
@@ -100,7 +100,7 @@ fn kept(name: &str) -> Option<Vec<Row>> {
     Some(directory.read_rows().unwrap())
 }
 
-/// The rows of a run of the command that `start` makes, of the primitives of one kind of processor.
+/// The rows of a run, for the primitives of one kind of processor; `start` makes the command.
 fn rows(name: &str, primitives: &str, start: impl FnOnce() -> Command) -> Vec<Row> {
     if let Some(rows) = kept(name) {
         return rows;
@@ -108,7 +108,7 @@ fn rows(name: &str, primitives: &str, start: impl FnOnce() -> Command) -> Vec<Ro
     let folder = tempfile::tempdir().unwrap();
     let out = place(name).unwrap_or_else(|| folder.path().join(name));
     let options = std::env::var("SYNCSCOPE_NOISE_OPTIONS").unwrap_or_else(|_| "--preset quick".to_owned());
-    // Options that select primitives do it alone: a case that matches one `--only` of several is measured.
+    // Options that select primitives replace `only`: a case that matches one of several `--only` is measured.
     let only: &[&str] = if options.contains("--only") { &[] } else { &["--only", primitives] };
     let mut command = start();
     command.args(["run", "--seed", "1", "--out", out.to_str().unwrap()]).args(only).args(options.split(' '));
@@ -117,7 +117,7 @@ fn rows(name: &str, primitives: &str, start: impl FnOnce() -> Command) -> Vec<Ro
     RunDirectory::open(&out).unwrap().read_rows().unwrap()
 }
 
-/// Quiet, busy, quiet, half a CPU, quiet. The second quiet run is compared with the others as if it were disturbed: where it
+/// Quiet, busy, quiet, half a CPU, quiet. The second quiet run is compared with the others as if it were disturbed: if it
 /// does not agree with them, the machine is not steady enough to decide anything.
 #[test]
 #[ignore = "measures for minutes, and wants a machine that is quiet otherwise: `make noise`"]
@@ -152,7 +152,7 @@ fn what_is_resolved_beside_busy_processes_is_right() {
     }
 }
 
-/// Quiet, beside another process that computes on the same GPUs, quiet, quiet.
+/// Quiet, next to another process that computes on the same GPUs, quiet, quiet.
 #[test]
 #[ignore = "needs a CUDA device that is quiet otherwise, and measures for minutes: `make noise-gpu`"]
 fn what_is_resolved_beside_another_process_on_the_gpu_is_right() {
@@ -194,7 +194,7 @@ fn only_what_both_runs_resolve_is_compared() {
     assert_eq!(nothing.share(), None, "to resolve nothing is no merit");
 }
 
-/// A figure has to agree with the state that the machine was in, not with any that was ever seen.
+/// A figure has to agree with the state that the machine was in, not with any state it ever had.
 #[test]
 fn a_figure_between_two_states_has_no_quiet_figure() {
     let of = |ns| [row(2, ns, Verdict::Resolved)];
@@ -218,7 +218,7 @@ fn where_one_quiet_run_resolved_a_case_its_figure_counts_and_is_counted() {
     }
 }
 
-/// A machine that gave other costs in a quiet run gave them without any disturbance, and no figure is the quiet one.
+/// A machine with other costs in a quiet run had them without any disturbance, and no figure is the quiet one.
 #[test]
 fn a_quiet_run_with_other_costs_shows_that_the_machine_changed() {
     let resolved = [row(2, 127.0, Verdict::Resolved)];
@@ -237,7 +237,7 @@ fn a_quiet_run_with_other_costs_shows_that_the_machine_changed() {
     assert_eq!(of(125.0, ranging(118.0, 136.0)), (1, 0, Some(1.0)));
 }
 
-/// A core that a quota pauses starts again below its highest clock: nanoseconds differ and cycles do not.
+/// After a pause by a quota a core starts again below its highest clock: nanoseconds differ but cycles do not.
 #[test]
 fn at_another_clock_the_cycles_have_to_agree() {
     let at = |ns: f64, hz: f64| [Row { cycles: Some(Cycles(ns * hz / 1e9)), ..row(1, ns, Verdict::Resolved) }];

@@ -35,14 +35,14 @@ fn without_a_gpu_an_experiment_says_what_it_needs_and_leaves_no_directory() {
     assert!(!out.exists());
 }
 
-/// Chains are written for x86-64 and AArch64.
+/// There are chains for x86-64 and AArch64.
 #[test]
 fn the_clocks_of_the_cpu_are_compared_without_a_gpu() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncscope"));
     let words = ["paper", "crosscheck", "--on", "cpu", "--out", out.to_str().unwrap()];
-    // The fakes have no clocks.
+    // Fakes have no clocks.
     let output = command.args(words).env_remove("SYNCSCOPE_FAKE").stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let rows = Crosscheck::read(&RunDirectory::open(&out).unwrap(), &mut Vec::new()).unwrap().unwrap().rows;

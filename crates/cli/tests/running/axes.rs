@@ -64,10 +64,10 @@ fn primitives_that_the_preset_leaves_out_come_from_a_larger_one() {
         (total.unwrap().trim().parse::<usize>().unwrap(), stderr(&output))
     };
     let total = |words: &[&str]| planned(words).0;
-    // 1 to 4 threads on one counter, and three spinning times.
+    // 1 to 4 threads on one counter, and three spin budgets.
     assert_eq!(total(&["--only", "cpu.lock.spin_park"]), 4 * 3);
     assert_eq!(total(&["--only", "cpu.lock.spin_park", "--threads", "2"]), 3);
-    // Each glob is taken from the smallest preset that has it.
+    // Each glob gets the cases of the smallest preset that has any.
     let clh = total(&["--only", "cpu.lock.clh"]);
     for order in [
         "cpu.lock.spin_park,cpu.lock.clh",
@@ -80,7 +80,7 @@ fn primitives_that_the_preset_leaves_out_come_from_a_larger_one() {
     let alone = ["cpu.lock.spin_park", "cpu.barrier.std"].map(|glob| total(&["--only", glob, "--threads", "3"]));
     assert_eq!(total(&["--only", "cpu.lock.spin_park,cpu.barrier.std", "--threads", "3"]), alone.iter().sum::<usize>());
 
-    // What selects nothing is named.
+    // Globs that select nothing are named.
     for (words, warning) in [
         (&["--only", "cpu.lock.clh,gpu.atomic.add"][..], "`--only gpu.atomic.add` selects nothing here: "),
         (
@@ -98,7 +98,7 @@ fn primitives_that_the_preset_leaves_out_come_from_a_larger_one() {
     assert!(said.contains("`--only cpu.lock.clh`") && !said.contains("`--skip"), "{said}");
 }
 
-/// Whatever number is asked for is measured, unless the primitive cannot have it: then the error says why.
+/// Any requested number is measured, unless the primitive cannot have it: then the error says why.
 #[test]
 fn any_number_is_planned_that_can_exist() {
     let planned = |machine: &str, words: &[&str]| {
@@ -121,7 +121,7 @@ fn any_number_is_planned_that_can_exist() {
         let (code, text, said) = planned(large, words);
         assert!(code == Some(0) && !said.contains("warning"), "{words:?}: {text}{said}");
     }
-    // Nobody spins in an addition or in a mutex of the library.
+    // Nothing spins in an addition or in a mutex of the library.
     assert_eq!(planned(small, &["--only", "cpu.atomic.add,cpu.lock.std_mutex", "--threads", "17"]).0, Some(0));
     assert_eq!(planned(small, &["--only", "cpu.lock.ticket", "--threads", "17", "--preset", "paper"]).0, Some(0));
     for (words, reason) in [
@@ -212,7 +212,7 @@ fn repeated_runs_keep_their_restrictions_when_resumed() {
     assert_eq!(run.time_s, Some(3.0), "as long as the first one");
 }
 
-/// The times in the help are those of `--dry-run` on described machines with 2 and 16 CPUs, with the GPU cases of stored runs.
+/// The times in the help equal those of `--dry-run` on described machines with 2 and 16 CPUs, with the GPU cases of stored runs.
 #[test]
 fn the_help_names_the_planned_times() {
     let on_cpus = |count: u32, preset: Preset| {
@@ -245,7 +245,7 @@ fn the_help_names_the_planned_times() {
     assert!(help.join(" ").contains(&times), "{times}");
 }
 
-/// On the hardware of this machine, whose CPUs are restricted before they are read.
+/// Runs on the hardware of this machine: its CPUs are restricted before they are read.
 #[test]
 fn a_run_on_one_cpu_plans_for_one() {
     let plan = |words: &[&str]| {

@@ -53,7 +53,7 @@ fn a_run_writes_a_complete_directory() {
     for (primitive, verdicts) in [
         ("cpu.atomic.add", &["Resolved"][..]),
         ("cpu.atomic.read", &["BelowResolution"]),
-        // By chance, the noise leaves an interval that contains zero.
+        // By chance, the noise may leave an interval that contains zero.
         ("cpu.barrier.std", &["Noisy", "BelowResolution"]),
         ("cpu.fence.flush", &["Skipped"]),
         ("cpu.lock.std_mutex", &["Resolved"]),
@@ -231,7 +231,7 @@ fn finished(out: &str) -> usize {
     RunDirectory::open(Path::new(out)).and_then(|directory| directory.read_rows()).map_or(0, |rows| rows.len())
 }
 
-/// On the hardware of this machine, because the machine code of the loops is what is verified.
+/// Runs on the hardware of this machine, because the machine code of the loops is verified.
 #[test]
 fn fences_that_are_no_instruction_are_no_failure() {
     let output = command(&["verify", "--only", "cpu.fence.*"]).env_remove("SYNCSCOPE_FAKE").output().unwrap();
@@ -243,7 +243,7 @@ fn fences_that_are_no_instruction_are_no_failure() {
     }
 }
 
-/// With the NVRTC that `make test` brings, found by the folder of the program as well as by the current one.
+/// Uses the NVRTC that `make test` brings, found by the folder of the program as well as by the working folder.
 #[test]
 fn every_architecture_is_verified_from_any_folder() {
     let elsewhere = tempfile::tempdir().unwrap();
@@ -326,7 +326,7 @@ fn a_spent_budget_ends_the_run_early() {
 fn experiments_follow_when_everything_else_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
-    // Without hardware, the warnings say which were not possible.
+    // Without hardware, the warnings name the experiments that were not possible.
     let tried = || {
         let run = RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap();
         run.warnings.iter().filter(|text| text.starts_with("`syncscope paper ")).count()
@@ -344,7 +344,7 @@ fn a_resumed_run_repeats_only_the_experiments_that_are_missing() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
     assert!(output(&["run", "--out", &out, "--experiments"]).status.success());
-    // As it stands when it is interrupted after the first of them.
+    // The state of a run that is interrupted after the first experiment.
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
     let run = directory.read_run().unwrap();
     directory.write_run(&Run { status: Status::Interrupted, warnings: Vec::new(), ..run }).unwrap();

@@ -1,17 +1,17 @@
-//! Machines that hwloc's variables describe in place of this one: what can be asked for on all of them, and what is wrong with a
-//! description.
+//! Machines that hwloc's variables describe in place of this one: options that work on all of them, and errors in
+//! descriptions.
 
 use std::fs;
 use std::process::Output;
 
 use crate::common::{command, stderr};
 
-/// The command on a machine.
+/// The output of the command on a described machine.
 fn on(variable: &str, value: &str, words: &[&str]) -> Output {
     command(words).env_remove("SYNCSCOPE_FAKE").env(variable, value).output().unwrap()
 }
 
-/// The number of planned cases, without a warning that something that was asked for is missing.
+/// The number of planned cases; there must be no warning that a requested value is missing.
 fn planned(description: &str, words: &[&str]) -> usize {
     let start = ["run", "--dry-run", "--no-history", "--only", "cpu.barrier.dissemination,cpu.atomic.add"];
     let output = on("HWLOC_SYNTHETIC", description, &[&start, words].concat());
@@ -34,14 +34,14 @@ const MACHINES: [&str; 6] = [
 fn a_placement_that_fits_one_machine_fits_the_next() {
     for (at, machine) in MACHINES.into_iter().enumerate() {
         for (number, placement) in ["cores", "close", "spread", "cores,spread"].into_iter().enumerate() {
-            // Each placement meets both presets.
+            // Each placement is combined with both presets.
             let preset = ["quick", "standard"][(at + number) % 2];
             let with =
                 |more: &[&str]| planned(machine, &[&["--preset", preset, "--placement", placement], more].concat());
-            // A team of one thread has one place under all names.
+            // A team of one thread has one place under all names of placements.
             assert!((1..=with(&[])).contains(&with(&["--threads", "1"])), "{machine} {placement}");
         }
-        // All CPUs are the same CPUs in every placement.
+        // All CPUs are the same in every placement.
         let all = |placement| planned(machine, &["--preset", "standard", "--placement", placement, "--threads", "1"]);
         assert_eq!(all("cores"), all("close"), "{machine}");
     }
@@ -68,7 +68,7 @@ fn a_faulty_description_is_an_error_and_not_this_machine() {
         path.to_str().unwrap().to_owned()
     };
     let newer = file("newer.xml", "<?xml version=\"1.0\"?>\n<topology version=\"3.0\">\n</topology>\n");
-    // Well-formed, and no machine.
+    // Well-formed XML without a machine.
     let nothing = file("nothing.xml", "<topology version=\"2.0\">\n<object type=\"Fruit\"/>\n</topology>\n");
     let [empty, page] = [file("empty.xml", ""), file("page.xml", "<html/>")];
     for (variable, value, cause) in [

@@ -1,4 +1,4 @@
-//! What the command says of itself: help, completions, manual pages.
+//! What the command says about itself: help, completions, manual pages.
 
 use std::process::{Command, Output, Stdio};
 
@@ -126,7 +126,7 @@ fn every_help_fits_a_screen_and_names_few_commands() {
     for command in COMMANDS.iter().copied().chain(["measure"]) {
         assert!(all.contains(command), "{command} in {all}");
         let help = stdout(&[command, "--help"]);
-        // Options for a compiler are many.
+        // `measure` has many options for compilers.
         let most = if command == "measure" { 70 } else { 40 };
         assert!(help.lines().count() <= most, "{command}: {help}");
     }

@@ -1,4 +1,4 @@
-//! `syncscope measure --instructions`: machine code that is compared, and nothing that runs.
+//! `syncscope measure --instructions`: machine code is compared, and nothing runs.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -17,7 +17,7 @@ fn measure(words: &[&str], folder: &std::path::Path) -> Output {
     measure_by("", words, folder)
 }
 
-/// With a compiler and its options, or the usual one.
+/// Measures with a compiler and its options; with an empty text, by the usual compiler.
 fn measure_by(compiler: &str, words: &[&str], folder: &std::path::Path) -> Output {
     let mut command = Command::new(program());
     if !compiler.is_empty() {
@@ -33,7 +33,7 @@ fn add(function: &str, operand: u32) -> String {
     )
 }
 
-/// Names, comments and functions that the operation does not call are no instructions.
+/// Names, comments and functions that the operation does not call are not instructions.
 #[test]
 fn equal_instructions_pass_whatever_surrounds_them() {
     let neighbour = "int table[99];\nint untimed(int i) { for (int k = 0; k < i; k++) table[k % 99] += i; return table[i % 99]; }\n";
@@ -43,7 +43,7 @@ fn equal_instructions_pass_whatever_surrounds_them() {
     }
 }
 
-/// A difference counts where it is: in the operation, in what it calls, in what it calls from a library, and in the order.
+/// A difference counts wherever it is: in the operation, in functions that it calls, in calls of a library, and in the order.
 #[test]
 fn other_instructions_end_with_their_own_code() {
     let twice = "void operation(struct thread *me) { me->x[0] = 1; __atomic_thread_fence(5); me->x[1] = 1; }\n";
@@ -59,7 +59,7 @@ fn other_instructions_end_with_their_own_code() {
     }
 }
 
-/// Equal instructions do something else with other data, behind another pointer, and after another setup.
+/// Equal instructions do something else with other data, another pointer or another setup.
 #[test]
 fn what_instructions_use_is_compared_with_them() {
     let pointer = "static int f(int i) { return i # 3; }\nstatic int (*volatile called)(int) = f;\n\
@@ -80,7 +80,7 @@ fn what_instructions_use_is_compared_with_them() {
     }
 }
 
-/// The comments of a compiler are no instructions, and a text without instructions equals no other.
+/// A compiler's comments are not instructions, and a text without instructions equals no other.
 #[test]
 fn what_a_compiler_writes_is_compared_or_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,7 +97,7 @@ fn what_a_compiler_writes_is_compared_or_refused() {
     assert!(stderr(&empty).contains("cpu.own.a has no instructions"), "{}", stderr(&empty));
 }
 
-/// What is not compared is said. Needs NVRTC, but no GPU.
+/// The output says what is not compared. Needs NVRTC, but no GPU.
 #[test]
 fn on_gpus_names_of_instructions_are_compared() {
     let folder = tempfile::tempdir().unwrap();

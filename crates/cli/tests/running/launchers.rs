@@ -1,4 +1,4 @@
-//! `run` as one of several processes that a launcher started: the launcher is its variables.
+//! `run` as one of several processes of a launcher, which is simulated by its environment variables.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Output;
 
 use crate::common::{command, stderr};
 
-/// A process of three, as MPICH starts them.
+/// One process of three, started as by MPICH.
 fn process(rank: u32, local: u32, node: &str, words: &[&str]) -> Output {
     let mut process = command(words);
     process.env("PMI_RANK", rank.to_string()).env("PMI_SIZE", "3").env("MPI_LOCALRANKID", local.to_string());

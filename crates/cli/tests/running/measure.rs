@@ -1,4 +1,4 @@
-//! `syncscope measure` from the outside, on this machine: assertions are about what is said, not about figures.
+//! `syncscope measure` from the outside, on this machine: assertions are about messages, not about figures.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::common::{error_line, path, program, stderr};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::{Form, Nanoseconds, Verdict, Work};
 
-/// Measures something in a folder, with real hardware.
+/// Measures code in a folder, with real hardware.
 fn measure(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(program());
     command.arg("measure").args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap()
@@ -18,7 +18,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// An assertion, an exception and a check write why to standard error, of which one line is quoted.
+/// An assertion, an exception and a check write their reason to standard error, of which one line is quoted.
 #[test]
 fn the_last_words_of_code_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn a_line_is_a_primitive_of_a_run() {
     assert!(stdout(&shown).contains("cpu.own.line2"), "{}", stderr(&shown));
 }
 
-/// Each of them ends its own case, with a reason, and the rest is measured.
+/// Each operation ends its own case, with a reason, and the rest is measured.
 #[test]
 fn code_that_goes_wrong_ends_its_own_case() {
     let folder = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn code_that_goes_wrong_ends_its_own_case() {
         rows.iter().filter(|row| row.case.primitive == id).map(|row| row.verdict.clone()).collect::<Vec<_>>()
     };
     let verdict = |name: &str| of(name)[0].clone();
-    // What calls a library is measured in a process of one thread, too, and goes wrong there as well.
+    // Code that calls a library is measured in a process of one thread, too, and goes wrong there as well.
     let reasons = |name: &str| of(name).iter().map(|verdict| verdict.reason().to_owned()).collect::<Vec<_>>();
     assert!(
         reasons("exit").len() == 2 && reasons("exit").iter().all(|reason| reason.contains("ended with exit code 0")),
@@ -129,7 +129,7 @@ fn code_that_goes_wrong_ends_its_own_case() {
         "{:?}",
         verdict("divides")
     );
-    // A busy machine may have kept it from its CPU.
+    // A busy machine may have kept the operation from its CPU.
     assert!(matches!(verdict("endless"), Verdict::TimedOut(_) | Verdict::Interfered(_)), "{:?}", verdict("endless"));
     assert!(
         matches!(verdict("prints"), Verdict::Failed(reason) if reason.contains("in the variable")),
@@ -143,7 +143,7 @@ fn code_that_goes_wrong_ends_its_own_case() {
     );
 }
 
-/// Whatever it reads and prints.
+/// The code may read and print whatever it likes.
 #[test]
 fn what_calls_a_library_is_measured_in_a_process_of_one_thread_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "other.cpp"], 2, "it needs a function `void operation(struct thread *me)`");
     fs::write(folder.path().join("line\nbreak.c"), "void operation(struct thread *me) {}").unwrap();
     says(&["--cpu", "line\nbreak.c"], 2, "no quote, backslash or line break");
-    // As editors of other systems write files.
+    // A file as editors of other systems write it.
     let text = "\u{feff}void operation(struct thread *me) {\r\n  me->value++;\r\n}";
     fs::write(folder.path().join("marked.c"), text).unwrap();
     says(&["--cpu", "marked.c", "--threads", "1", "--budget", "1ms"], 1, "left no figure");
@@ -205,11 +205,11 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--gpu", "x++", "--placement", "close"], 2, "--placement is for --cpu");
     says(&["--gpu", "x++", "--cluster", "8", "--blocks", "132"], 2, "--blocks 132 is not a multiple of --cluster 8");
     says(&["--gpu", "x++", "--cluster", "17"], 2, "between 1 and 16");
-    // What does not compile is not begun.
+    // A run whose code does not compile does not begin.
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
     says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
-    // A header of the working folder is found, as one of the compiler is.
+    // Headers in the working folder are found, like headers of the compiler.
     fs::write(folder.path().join("my.h"), "#error found\n").unwrap();
     for (header, error) in [
         ("my.h", "my.h:1:2: error: #error found"),
@@ -263,7 +263,8 @@ fn a_launch_that_does_not_fit_is_refused_in_one_line() {
     says(&["--gpu", "both.cu"], "name one, both.cu:launch or both.cu:operation_add");
 }
 
-/// What each outcome ends with, alone and at a gate. Figures do not matter here: nothing is compared but with what has none.
+/// The exit code for each outcome, alone and at a gate. Figures do not matter here: every comparison is with an operation that
+/// has none.
 #[test]
 fn a_gate_passes_nothing_that_it_did_not_compare() {
     let folder = tempfile::tempdir().unwrap();
@@ -357,10 +358,10 @@ fn locks_have_work_and_messages_have_data() {
     };
     let rows =
         run(&["--cpu", "both.c:acquire", "--threads", "1", "--inside", "0,5us,4KiB", "--outside", "20us"], "work");
-    // Without a figure if the machine was too busy.
+    // There is no figure if the machine was too busy.
     let cost = |inside| rows.iter().find(|row| row.case.inside == inside).unwrap().ns.map(Nanoseconds::value);
     let (outside, both) = (cost(None), cost(Some(Work::Time(5_000))));
-    // The loop takes at least the time asked for; a busy machine only adds.
+    // The loop takes at least the requested time; a busy machine only adds to it.
     assert!(outside.is_none_or(|ns| ns > 10_000.0 && both.is_none_or(|both| both > ns)), "{rows:?}");
     let walked = rows.iter().find(|row| row.case.inside == Some(Work::Memory(4_096))).unwrap();
     assert!(walked.check == Some(true) && walked.case.to_string().ends_with("4KiB inside 20us outside"), "{walked:?}");

@@ -1,4 +1,4 @@
-//! Cases that processes of their own run, on the real CPU: they check their work, and a worker that is lost ends its case
+//! Cases that run in processes of their own, on the real CPU: they check their work, and a lost worker ends its case
 //! and not the run.
 
 #![cfg(target_os = "linux")]
@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 fn run(preset: &str, only: &str, out: &str) -> Command {
     let mut command = command(&["run", "--preset", preset, "--only", only, "--budget", "20s", "--out", out]);
-    // Shorter than ours: a worker may be stopped where only the limit of a step ends the wait for it.
+    // Shorter than the limit of this test: only the limit of a step ends the wait for a stopped worker.
     command.env_remove("SYNCSCOPE_FAKE").env("SYNCSCOPE_STEP_LIMIT", "40s");
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command
@@ -33,7 +33,7 @@ fn rows(out: &Path) -> Vec<Row> {
 #[test]
 fn processes_check_their_work() {
     let folder = tempfile::tempdir().unwrap();
-    // Of the mutex, only the cases of one thread have a process of their own.
+    // Only the mutex's cases of one thread have a process of their own.
     for (only, words) in [("cpu.process.*", &[][..]), ("cpu.lock.pthread_mutex", &["--threads", "1"])] {
         let out = folder.path().join(&only[4..8]);
         // The preset with the fewest blocks of a case.
@@ -51,7 +51,7 @@ fn processes_check_their_work() {
     }
 }
 
-/// A policy of an OpenMP runtime holds in the process that has the runtime, whatever the environment says; its proof is made there.
+/// A policy of an OpenMP runtime holds in the process that has the runtime, whatever the environment says; the process proves it.
 #[test]
 fn a_policy_of_openmp_has_a_process_of_its_own() {
     if syncscope_cpu::team::openmp::runtime("libgomp").is_err() {
@@ -73,7 +73,7 @@ fn a_policy_of_openmp_has_a_process_of_its_own() {
     }
 }
 
-/// The worker processes of a run, once it has some that wait for requests or work.
+/// The worker processes of a run, once it has several that wait for requests or work.
 fn workers(of: &Child) -> Vec<u32> {
     let started = Instant::now();
     loop {
@@ -81,7 +81,7 @@ fn workers(of: &Child) -> Vec<u32> {
             fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_worker = |pid: &u32| {
             let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            // A guard and the process that measures, which starts the workers, are between them and the run.
+            // Between the workers and the run are a guard and the process that measures, which starts the workers.
             let mut ancestors = std::iter::successors(Some(*pid), |pid| parent(*pid));
             arguments.contains("--worker-process") && ancestors.any(|pid| pid == of.id())
         };
@@ -99,17 +99,17 @@ fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok())
 }
 
-/// Whether a process exists that is no zombie: nobody may wait for the orphans of a run.
+/// Whether a process exists and is not a zombie: nobody may reap the orphans of a run.
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// Sends a signal to a worker of a run. The rows that the run ends with.
+/// Sends a signal to a worker of a run, and returns the rows at the end of the run.
 fn rows_after(signal: &str) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    // Its waits have no limit of their own.
+    // These waits have no limit of their own.
     let mut run =
         run("standard", "cpu.process.pthread_*", out.to_str().unwrap()).stderr(Stdio::null()).spawn().unwrap();
     let all = workers(&run);
@@ -123,7 +123,7 @@ fn rows_after(signal: &str) -> Vec<Row> {
     rows(&out)
 }
 
-/// Whoever kills a worker from outside spoils no case: it is measured again.
+/// Killing a worker from outside spoils no case: the case is measured again.
 #[test]
 fn a_worker_that_is_killed_costs_no_case() {
     let rows = rows_after("-KILL");
@@ -133,7 +133,7 @@ fn a_worker_that_is_killed_costs_no_case() {
 #[test]
 fn a_worker_that_stands_still_times_out() {
     let rows = rows_after("-STOP");
-    // It may stand still in a sample or in the check, and a check that is not done has failed.
+    // The worker may stop in a sample or in the check, and an unfinished check has failed.
     let is_late = |row: &Row| match &row.verdict {
         Verdict::TimedOut(_) => true,
         Verdict::Failed(reason) => reason.contains("not done after"),

@@ -1,4 +1,4 @@
-//! `run --repeat`: runs that are joined, and what ends, kills or removes them.
+//! `run --repeat`: joins runs, even if they are ended, killed or removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use syncscope_core::Run;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 
-/// Changes the folder of a complete run to what it is when the run ends after the first of its runs.
+/// Changes the folder of a complete run to its state after the first of its runs.
 pub(crate) fn leave_the_first_alone(out: &Path) {
     let joined = RunDirectory::open(out).unwrap();
     let run = joined.read_run().unwrap();
@@ -64,7 +64,7 @@ fn repeated_runs_are_joined_and_their_folders_stay() {
         assert_eq!(single.read_rows().unwrap().len(), rows.len());
     }
     assert!(joined.report().is_file());
-    // One that ended after its first run measures the others as they were planned.
+    // A run that ended after its first run measures the others as they were planned.
     leave_the_first_alone(joined.path());
     let resumed = output(&["run", "--resume", &out]);
     assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
@@ -88,7 +88,7 @@ fn rows_whose_runs_are_gone_are_not_replaced() {
         assert!(fs::read(joined.measurements()).unwrap() == before, "the rows are other ones");
     };
     refused("is complete");
-    // As a run is stored.
+    // A stored run has no folders of its runs.
     fs::remove_dir_all(repeat(&out, 1)).unwrap();
     fs::remove_dir_all(repeat(&out, 2)).unwrap();
     refused("is complete");
