@@ -57,7 +57,7 @@ pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
 /// The descriptor with this number, which the parent passed to this process.
 ///
 /// # Errors
-/// What the operating system says (`EBADF`: it is not open).
+/// The operating system's error (`EBADF`: it is not open).
 pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
     // Returns a copy: in a process that was not started by `inherit`, the number may belong to something else.
     // SAFETY: the call takes numbers and returns a new descriptor or -1.
@@ -67,7 +67,7 @@ pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
 /// Makes the system kill this process when the thread that started it ends, whatever this process waits for.
 ///
 /// # Errors
-/// What the operating system says, or that `parent` has ended.
+/// The operating system's error, or that `parent` has ended.
 pub fn end_with_parent(parent: u32) -> io::Result<()> {
     // SAFETY: the call takes two numbers.
     done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
@@ -101,7 +101,7 @@ pub struct Ended {
 /// when `is_cancelled`, when it writes without end, or when this process ends.
 ///
 /// # Errors
-/// What the operating system says when the command cannot be started.
+/// The operating system's error when the command cannot be started.
 pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn() -> bool) -> io::Result<Ended> {
     // A file, because a pipe would stay open as long as any process has it.
     let mut messages = memory_file()?;

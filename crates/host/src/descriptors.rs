@@ -11,7 +11,7 @@ use crate::{done, opened};
 /// Waits until the descriptor can be read without blocking. Returns `false` if that did not happen within `limit`.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 #[inline]
 pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool> {
     let mut polled = libc::pollfd { fd: descriptor.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -31,7 +31,7 @@ pub struct SilentOutput {
 /// Discards what foreign code writes to standard output from now on, and sends its standard error to `errors`.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn silence_output(errors: Option<BorrowedFd<'_>>) -> io::Result<SilentOutput> {
     io::stdout().flush()?;
     let nowhere = File::options().write(true).open("/dev/null")?;
@@ -66,7 +66,7 @@ impl EventFd {
     /// Creates a counter of zero.
     ///
     /// # Errors
-    /// What the operating system says (`EMFILE`: the process has too many open files).
+    /// The operating system's error (`EMFILE`: the process has too many open files).
     pub fn new() -> io::Result<Self> {
         // SAFETY: the call takes two numbers and returns a new descriptor or -1.
         Ok(Self(unsafe { opened(libc::eventfd(0, libc::EFD_CLOEXEC)) }?.into()))
@@ -75,7 +75,7 @@ impl EventFd {
     /// Adds to the counter and wakes a thread that waits for it.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     #[inline]
     pub fn add(&self, count: u64) -> io::Result<()> {
         (&self.0).write_all(&count.to_ne_bytes())
@@ -84,7 +84,7 @@ impl EventFd {
     /// Waits until the counter is not zero, and resets it to zero. Returns its value, or `None` if it stayed zero for `limit`.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     #[inline]
     pub fn take(&self, limit: Duration) -> io::Result<Option<u64>> {
         if !wait_readable(self, limit)? {

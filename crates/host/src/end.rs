@@ -65,7 +65,7 @@ impl Before {
     /// Waits for a child that started after these counters were read, and returns how it ended.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn wait(self, child: &mut Child) -> io::Result<End> {
         has_ended(child.id(), 0);
         self.reap(child)

@@ -53,7 +53,7 @@ impl Guarded {
     /// Starts a command once, behind a guard.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         Self::start(command, None)
     }
@@ -61,7 +61,7 @@ impl Guarded {
     /// Like [`Guarded::spawn`], for a command whose temporary files are in this folder. The guard removes the folder at the end.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn spawn_in(command: &mut Command, folder: &TempDir) -> io::Result<Self> {
         Self::start(command.env(TMPDIR, folder.path()), Some(folder.path().to_owned()))
     }
@@ -88,7 +88,7 @@ impl Guarded {
     /// How the child ended, once everything it started has ended too.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn try_wait(&mut self) -> io::Result<Option<End>> {
         let ended = self.before.try_wait(&mut self.guard)?;
         if ended.is_none() {
@@ -105,7 +105,7 @@ impl Guarded {
     /// Kills the child and everything it started. Returns `false` where something is left after `limit`.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn end(&mut self, limit: Duration) -> io::Result<bool> {
         if self.try_wait()?.is_none() {
             send(self.id().cast_signed(), END);
@@ -170,7 +170,7 @@ fn send(process: libc::pid_t, signal: libc::c_int) {
 /// Waits until a child has ended or `limit` is over; returns `None` where the child still runs.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {
@@ -197,7 +197,7 @@ pub fn temporary_folder() -> Result<TempDir, String> {
 /// [`temporary_folder`] in another folder.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn temporary_folder_in(folder: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("syncscope-").permissions(Permissions::from_mode(0o700)).tempdir_in(folder)
 }

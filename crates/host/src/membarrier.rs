@@ -9,7 +9,7 @@ const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 /// Registers this process for [`barrier`]. It may be called again.
 ///
 /// # Errors
-/// What the operating system says (`ENOSYS`: Linux before 4.14, or a container that does not allow the call).
+/// The operating system's error (`ENOSYS`: Linux before 4.14, or a container that does not allow the call).
 pub fn register() -> io::Result<()> {
     call(REGISTER_PRIVATE_EXPEDITED)
 }
@@ -17,7 +17,7 @@ pub fn register() -> io::Result<()> {
 /// Executes a full memory barrier on each CPU that runs a thread of this process, before it returns.
 ///
 /// # Errors
-/// What the operating system says (`EPERM`: the process is not registered).
+/// The operating system's error (`EPERM`: the process is not registered).
 #[inline]
 pub fn barrier() -> io::Result<()> {
     call(PRIVATE_EXPEDITED)

@@ -65,7 +65,7 @@ impl Ring {
     /// Creates a ring that supports futexes.
     ///
     /// # Errors
-    /// What the operating system says (`EINVAL`: Linux before 6.7; `EPERM`: `kernel.io_uring_disabled`).
+    /// The operating system's error (`EINVAL`: Linux before 6.7; `EPERM`: `kernel.io_uring_disabled`).
     pub fn new() -> io::Result<Self> {
         let mut parameters = [0; parameter::COUNT];
         parameters[parameter::FLAGS] = NO_SQARRAY;
@@ -90,7 +90,7 @@ impl Ring {
     /// `limit`.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn wait(&self, word: &AtomicU32, value: u32, limit: Duration) -> io::Result<bool> {
         let private = libc::FUTEX_PRIVATE_FLAG.cast_unsigned();
         let ([address, rest], mut request) = (halves(word.as_ptr() as u64), [0; 16]);

@@ -30,7 +30,7 @@ pub fn threads_of_process() -> Option<usize> {
 /// Binds the calling thread to these CPUs.
 ///
 /// # Errors
-/// What the operating system says (`EINVAL`: none of the CPUs exists or may be used).
+/// The operating system's error (`EINVAL`: none of the CPUs exists or may be used).
 pub fn bind_to(cpus: &[u32]) -> io::Result<()> {
     let mut mask = NO_CPU;
     for cpu in cpus {
@@ -61,7 +61,7 @@ pub fn current_thread() -> i32 {
 /// Gives a thread of this process idle priority (`SCHED_IDLE`, `sched(7)`): it runs where no other thread wants the CPU.
 ///
 /// # Errors
-/// What the operating system says, where it refuses or has no such priority.
+/// The operating system's error, where it refuses or has no such priority.
 pub fn lower_to_idle_priority(thread: i32) -> io::Result<()> {
     // The C library of musl refuses this call, and its `sched_param` is longer than the kernel's, which is one number.
     // The priority within `SCHED_IDLE` has to be 0.

@@ -57,7 +57,7 @@ impl SharedMemory {
     /// Creates and maps new memory.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn create(bytes: usize) -> io::Result<Self> {
         let file = memory_file()?;
         file.set_len(bytes as u64)?;
@@ -67,7 +67,7 @@ impl SharedMemory {
     /// Maps all of the memory that another process created.
     ///
     /// # Errors
-    /// What the operating system says; `EINVAL` for an empty file.
+    /// The operating system's error; `EINVAL` for an empty file.
     pub fn of_file(file: File) -> io::Result<Self> {
         let bytes = usize::try_from(file.metadata()?.len()).unwrap_or_default();
         let mapping = Mapping::of(&file, 0, bytes)?;
@@ -87,7 +87,7 @@ impl SharedMemory {
     /// Gives all pages back to the system, for every process: the next reads see zeros, on other pages.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     ///
     /// # Safety
     /// No process uses what is in the memory, now or later.

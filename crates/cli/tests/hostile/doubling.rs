@@ -65,7 +65,7 @@ fn stored(to: &Path) {
     let _ = fs::remove_file(to.join("evidence.csv"));
 }
 
-/// Makes a copy of the stored run without details, in which `change` varies copies of matching rows.
+/// Makes a copy of the stored run whose `count` rows are copies of matching rows, varied by `change`. Its details are left out.
 fn with_rows(
     to: &Path,
     count: usize,
