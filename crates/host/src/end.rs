@@ -109,7 +109,8 @@ impl Before {
 
 /// Whether a child has ended; does not reap it. If nothing is known of the child, waiting for it tells the reason.
 fn has_ended(process: u32, options: libc::c_int) -> bool {
-    // SAFETY: zeros are a valid value, which the call replaces where the child has ended; the process number is zero where it has not.
+    // SAFETY: zeros are a valid value, which the call replaces where the child has ended; the process number is zero where it
+    // has not.
     unsafe {
         let mut found = std::mem::zeroed::<libc::siginfo_t>();
         let called = libc::waitid(libc::P_PID, process, &raw mut found, libc::WEXITED | libc::WNOWAIT | options);

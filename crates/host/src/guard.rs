@@ -150,7 +150,8 @@ fn clear_timers() {
 
 /// Continues a guard that measured code, running below it, has stopped.
 fn continue_if_stopped(guard: u32) {
-    // SAFETY: zeros are a valid value, which the call replaces where the child has stopped; the process number is zero where it has not.
+    // SAFETY: zeros are a valid value, which the call replaces where the child has stopped; the process number is zero where it
+    // has not.
     let is_stopped = unsafe {
         let mut found = zeroed::<libc::siginfo_t>();
         libc::waitid(libc::P_PID, guard, &raw mut found, libc::WSTOPPED | libc::WNOHANG) == 0 && found.si_pid() != 0

@@ -122,8 +122,8 @@ impl Ring {
         // `struct io_uring_getevents_arg`: no signals, the limit.
         let argument = [0, 0, (&raw const limit) as u64];
         let (descriptor, flags) = (self.descriptor.as_raw_fd(), GETEVENTS | EXT_ARG);
-        // SAFETY: the argument and the limit lie on this thread's stack and are only read. The request names a futex by its address,
-        // which the kernel checks.
+        // SAFETY: the argument and the limit lie on this thread's stack and are only read. The request names a futex by its
+        // address, which the kernel checks.
         let result = unsafe {
             let (argument, size) = (argument.as_ptr(), size_of_val(&argument));
             libc::syscall(libc::SYS_io_uring_enter, descriptor, requests, 1, flags, argument, size)

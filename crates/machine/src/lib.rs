@@ -5,7 +5,8 @@
 //! - `core_kinds.rs`: performance and efficiency cores, by what the processor says; `arm.rs`: the designs of ARM's processors.
 //! - [`placement`]: one CPU for each thread of a team.
 //! - [`nearness`]: what two CPUs share at the nearest level, and groups of CPUs with a memory or a cache in common.
-//! - [`system`]: the processor's name, governor, load and hypervisor, settings of firmware and kernel that change costs, loaded libraries.
+//! - [`system`]: the processor's name, governor, load and hypervisor, settings of firmware and kernel that change costs, loaded
+//!   libraries.
 //! - [`surroundings`]: variables and preloaded libraries that decide what library calls cost.
 //! - [`conditions`]: what the processes of one run have in common, and what others change while one measures.
 //! - [`cpu_time`]: the CPU quota, time that the hypervisor took, time that this process used.

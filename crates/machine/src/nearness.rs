@@ -107,9 +107,9 @@ pub type ClassedPair = (PairClass, [u32; 2]);
 
 /// The classes of pairs that this machine has, the nearest first, each with its first pair in topology order.
 ///
-/// CPUs of different cores that are in the same parts of the machine have the same class with all others. The first pair of a class is
-/// therefore of one core, of the first CPUs of two sets of parts, or of the first two cores of one set: the millions of other pairs of a
-/// large machine are not looked at.
+/// CPUs of different cores that are in the same parts of the machine have the same class with all others. The first pair of a
+/// class is therefore of one core, of the first CPUs of two sets of parts, or of the first two cores of one set: the millions
+/// of other pairs of a large machine are not looked at.
 pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
     let mut found: Vec<(PairClass, [usize; 2])> = Vec::new();
@@ -235,8 +235,8 @@ mod tests {
         found
     }
 
-    /// Machines whose parts are numbered against the order of their CPUs, that have holes, pairs of cores with a cache, CPUs without
-    /// a node or without caches.
+    /// Machines whose parts are numbered against the order of their CPUs, that have holes, pairs of cores with a cache, CPUs
+    /// without a node or without caches.
     #[test]
     fn the_classes_of_a_machine_are_those_of_all_its_pairs() {
         for shape in

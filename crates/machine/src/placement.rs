@@ -1,8 +1,8 @@
-//! From a placement and a number of threads to one CPU for each thread.
+//! Chooses one CPU for each thread, by a placement and a number of threads.
 //!
-//! The words are OpenMP's (`OMP_PROC_BIND` with `OMP_PLACES=threads`; OpenMP 5.2, 10.1.3): every allowed hardware
-//! thread is a place, and places are in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`; of several kinds of cores the fast
-//! ones come first.
+//! The words are OpenMP's (`OMP_PROC_BIND` with `OMP_PLACES=threads`; OpenMP 5.2, 10.1.3): every allowed hardware thread is a
+//! place, and places are in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`; of several kinds of cores
+//! the fast ones come first.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
@@ -31,12 +31,12 @@ pub fn place_teams_on(topology: &Topology) {
     let _ = TOPOLOGY.set(Some(topology.clone()));
 }
 
-/// One entry for each thread of a team.
+/// The placement of a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
     /// The CPU that thread `i` is bound to; `None` leaves it to the operating system.
     pub cpus: Vec<Option<u32>>,
-    /// How many CPUs the threads have.
+    /// The number of CPUs available to the team.
     pub available: u32,
 }
 
@@ -94,11 +94,11 @@ fn taken<'a>(places: &[&'a HardwareThread], placement: &Placement, threads: u32)
     chosen.into_iter().map(|index| places[index]).collect()
 }
 
-/// The places in the order in which threads take them, each the least loaded that is left: its core, then its package, NUMA node and
-/// last-level cache; of equals the first.
+/// The places in the order in which threads take them, each the least loaded that is left: its core, then its package, NUMA
+/// node and last-level cache; of equals the first.
 ///
-/// Because parts nest, the order within a part does not depend on threads outside. The load that a place meets is therefore its position
-/// in that order, found from the inner parts to the outer ones.
+/// Because parts nest, the order within a part does not depend on threads outside. The load that a place meets is therefore its
+/// position in that order, found from the inner parts to the outer ones.
 fn least_loaded_first(places: &[&HardwareThread]) -> Vec<usize> {
     let parts: [Vec<Option<u32>>; 3] = [
         places.iter().map(|place| Some(place.package)).collect(),
@@ -121,7 +121,7 @@ fn least_loaded_first(places: &[&HardwareThread]) -> Vec<usize> {
     order
 }
 
-/// How many places of the same core come before each.
+/// The number of earlier places on the same core, for each place.
 fn siblings_before(places: &[&HardwareThread]) -> Vec<u32> {
     let mut on_core = HashMap::new();
     places.iter().map(|place| counted(&mut on_core, Some(place.core))).collect()
@@ -187,8 +187,8 @@ pub fn where_it_differs(topology: &Topology, placement: &Placement, others: &[Pl
     counts.iter().copied().filter(differs).collect()
 }
 
-/// With more threads than places, consecutive threads share one. Each place gets the same number of threads, the first
-/// ones one more (OpenMP 5.2, 10.1.3, "if T is greater than P").
+/// Places more threads than there are places: consecutive threads share a place. Each place gets the same number of threads,
+/// the first ones one more (OpenMP 5.2, 10.1.3, "if T is greater than P").
 fn fold(places: &[u32], threads: u32) -> Vec<u32> {
     let count = places.len().max(1);
     let (share, extra) = (threads as usize / count, threads as usize % count);

@@ -1,5 +1,5 @@
-//! Finds the memory orderings in a user's lock, barrier or message and writes the source with one of them weaker, narrower in scope, or
-//! left out. `syncscope measure --orderings` compiles, checks and measures these variants.
+//! Finds the memory orderings in a user's lock, barrier or message and writes the source with one of them weaker, narrower in
+//! scope, or left out. `syncscope measure --orderings` compiles, checks and measures these variants.
 //!
 //! - `tokens.rs`: a source as tokens; `source.rs`: the calls and functions around each token.
 //! - `find.rs`: the orderings of C, C++ and CUDA; `operators.rs`: accesses by operators; `ptx.rs`: instructions in `asm`
@@ -22,8 +22,9 @@
 //! deviations: interrupted
 //!    threads, reads of values that are not the newest, stores that come before others, loops that are given up, weak
 //!    compare-and-swaps in vain. It ends with the first execution that breaks the check, or says how far it came.
-//! 4. The test runs the compiled variant on this machine, with delays before the operation and inside what it protects.
-//! 5. No answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*, with its bound.
+//! 4. The test runs the compiled variant on this machine, with delays before the operation and inside what it protects. 5. No
+//! answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*, with its
+//! bound.
 
 #![forbid(unsafe_code)]
 

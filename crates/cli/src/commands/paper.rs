@@ -1,5 +1,5 @@
-//! `syncscope paper EXPERIMENT`: repeats an experiment of a paper. Its directory has `run.json` as `run` writes it, the experiment's
-//! tables, and the page.
+//! `syncscope paper EXPERIMENT`: repeats an experiment of a paper. Its directory has `run.json` as `run` writes it, the
+//! experiment's tables, and the page.
 
 use std::path::Path;
 use std::time::{Instant, SystemTime};
@@ -84,8 +84,8 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     Ok(Outcome::Interrupted)
 }
 
-/// Repeats the experiments that the directory of a run lacks, with their usual options, on GPUs only if the run measures some. Returns
-/// how the run ends, and what is missing for a reason other than its limits.
+/// Repeats the experiments that the directory of a run lacks, with their usual options, on GPUs only if the run measures some.
+/// Returns how the run ends, and what is missing for a reason other than its limits.
 pub(super) fn measure_missing(
     laboratories: &mut Laboratories,
     (directory, run): (&RunDirectory, &Run),

@@ -1,4 +1,4 @@
-// What the fake libraries have in common: a call behaves as an environment variable says (CALL:BEHAVIOUR, such as cuInit:hangs).
+// Shared by the fake libraries: a call behaves as an environment variable says (CALL:BEHAVIOUR, such as cuInit:hangs).
 // Behaviours: hangs, crashes, exits, talks (and hangs), or the number of an error.
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// deny NUMBER.. -- COMMAND..: runs a command whose system calls with these numbers are refused with EPERM (seccomp).
+// deny NUMBER.. -- COMMAND..: runs a command and refuses its system calls with these numbers with EPERM (seccomp).
 
 #include <errno.h>
 #include <linux/filter.h>

@@ -40,7 +40,7 @@ CALL(cuMemcpyHtoD_v2)
 CALL(cuDeviceGetP2PAttribute)
 CALL(cuCtxEnablePeerAccess)
 
-// Calls that return something through a pointer, which is the first argument.
+// Calls that return something through a pointer, their first argument.
 #define RETURNS(name, type, value) \
     EXPORT int name(type *result) { \
         *result = (type)(value); \
@@ -107,12 +107,12 @@ EXPORT int cuModuleGetGlobal_v2(uint64_t *address, size_t *size) {
     return behaviour("cuModuleGetGlobal_v2");
 }
 
-// NVRTC 13 asks the driver for it, and crashes where the function is missing.
+// NVRTC 13 asks the driver for this function, and crashes if it is missing.
 EXPORT int cuGetExportTable(void) {
     return 801;
 }
 
-// A broken driver has no texts for its errors.
+// A broken driver has no texts for errors.
 EXPORT int cuGetErrorName(int error, const char **text) {
     (void)error;
     *text = NULL;

@@ -1,5 +1,5 @@
-// A compiler that fails as FAKE_NVRTC says (CALL:BEHAVIOUR, see behaviour.h) on programs one of whose options contains
-// FAKE_NVRTC_ON. Of all others it makes a CUBIN that is none.
+// A compiler that fails as FAKE_NVRTC says (CALL:BEHAVIOUR, see behaviour.h) on programs with an option that contains
+// FAKE_NVRTC_ON. For all other programs it returns an invalid CUBIN.
 
 #include "behaviour.h"
 

@@ -1,5 +1,5 @@
-// Stands in for the compiled shim of an MPI library (crates/mpi/src/shim.c): the first of two processes of one node,
-// alone. It can join the other one and leave it, and measure nothing.
+// Replaces the compiled shim of an MPI library (crates/mpi/src/shim.c): the first of two processes of one node,
+// without the other. It can join and leave the other process, but measures nothing.
 
 #include <stdint.h>
 #include <string.h>
@@ -20,7 +20,7 @@ int syncscope_start(int *rank, int *size, int *node) {
     return 0;
 }
 
-// The other process is like this one.
+// The other process reports the same as this one.
 int syncscope_collect(const int64_t *own, int count, int64_t *all) {
     memcpy(all, own, count * sizeof *own);
     memcpy(all + count, own, count * sizeof *own);

@@ -12,7 +12,8 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Disassembles the timed loop of the function at `entry`.
 ///
 /// # Errors
-/// When there is no disassembler for this processor, `entry` is not in the program's code or no loop is found; the text says which.
+/// When there is no disassembler for this processor, `entry` is not in the program's code or no loop is found; the text says
+/// which.
 pub fn timed_loop(entry: usize) -> Result<TimedLoop, String> {
     let code = code_at(entry).ok_or("the function is not in the program's code")?;
     #[cfg(target_arch = "x86_64")]

@@ -2,18 +2,18 @@
 #define LOAD(word) atomic_load_explicit(word, memory_order_relaxed)
 #define STORE(word, value) atomic_store_explicit(word, value, memory_order_relaxed)
 
-// Two hold it: nothing keeps them apart.
+// Two threads hold the lock: nothing keeps them apart.
 void acquire_open(struct thread *me) { (void)me, atomic_signal_fence(memory_order_seq_cst); }
 void release_open(struct thread *me) { (void)me, atomic_signal_fence(memory_order_seq_cst); }
 
-// Two hold it: the test and the set are two accesses.
+// Two threads hold the lock: the test and the set are two accesses.
 void acquire_test_then_set(struct thread *me) {
     while (LOAD(me->x)) syncscope_pause();
     STORE(me->x, 1);
 }
 void release_test_then_set(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }
 
-// Two hold it: a semaphore of two instead of one.
+// Two threads hold the lock: a semaphore of two instead of one.
 void acquire_of_two(struct thread *me) {
     for (;;) {
         if (atomic_fetch_add(me->x, 1) < 2) return;
@@ -22,13 +22,13 @@ void acquire_of_two(struct thread *me) {
 }
 void release_of_two(struct thread *me) { atomic_fetch_sub(me->x, 1); }
 
-// Two hold it: who waits for long takes it anyway.
+// Two threads hold the lock: a thread that has waited for long takes it anyway.
 void acquire_impatient(struct thread *me) {
     for (int polls = 0; atomic_exchange(me->x, 1) && polls < 4; polls++) syncscope_pause();
 }
 void release_impatient(struct thread *me) { atomic_store(me->x, 0); }
 
-// Two get the same ticket: the number is read and written, not added to.
+// Two threads get the same ticket: the number is read and written, not added to.
 void acquire_same_ticket(struct thread *me) {
     atomic_int *const next = me->memory, *const served = next + 32;
     const int ticket = LOAD(next);
@@ -37,7 +37,7 @@ void acquire_same_ticket(struct thread *me) {
 }
 void release_same_ticket(struct thread *me) { atomic_fetch_add((atomic_int *)me->memory + 32, 1); }
 
-// Peterson's lock without the fence between the own flag and the look at that of the other.
+// Peterson's lock without the fence between setting the own flag and reading the other one.
 void acquire_peterson(struct thread *me) {
     atomic_int *const flags = me->memory, *const turn = flags + 64;
     const int other = 1 - (int)me->number % 2;
@@ -53,36 +53,36 @@ void release_peterson(struct thread *me) {
 // A barrier that waits for nobody.
 void wait_open(struct thread *me) { me->value++; }
 
-// A barrier that lets one phase slip: it waits for one thread less.
+// A barrier that lets one phase slip: it waits for one thread too few.
 void wait_for_one_less(struct thread *me) {
     const T phase = atomic_fetch_add(me->x, 1) / (T)me->threads;
     while (LOAD(me->x) < phase * (T)me->threads + (T)me->threads - 1) syncscope_pause();
 }
 
-// A barrier for one phase: its counter is full for ever after.
+// A barrier for a single phase: its counter stays full.
 void wait_once(struct thread *me) {
     atomic_fetch_add(me->x, 1);
     while (LOAD(me->x) < (T)me->threads) syncscope_pause();
 }
 
-// Arrivals are lost, so that all wait for ever: the count is read and written, not added to.
+// Arrivals are lost, so that all threads wait for ever: the count is read and written, not added to.
 void wait_lost_arrival(struct thread *me) {
     const T before = LOAD(me->x);
     STORE(me->x, before + 1);
     while (LOAD(me->x) / (T)me->threads == before / (T)me->threads) syncscope_pause();
 }
 
-// A message that is not waited for.
+// A message that nobody waits for.
 void send_early(struct thread *me) { atomic_store(me->x, (T)me->sent); }
 void receive_early(struct thread *me) { me->value = atomic_load(me->x); }
 
-// A message whose receiver takes the one before for it.
+// A message whose receiver takes the previous message for it.
 void send_one_before(struct thread *me) { atomic_store(me->x, (T)me->sent); }
 void receive_one_before(struct thread *me) {
     while (atomic_load(me->x) < (T)me->sent - 1) syncscope_pause();
 }
 
-// A lost wake-up: who goes to sleep does not say so, and nobody wakes it.
+// A lost wake-up: the sleeper does not announce its sleep, and nobody wakes it.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>

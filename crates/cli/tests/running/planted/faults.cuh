@@ -1,5 +1,5 @@
-// Planted faults: every operation of this file is wrong, and `syncscope measure` has to find it on a GPU with 64 threads and a block on
-// each multiprocessor. Two cannot be seen on sm_90: the fence that releases empties the first-level cache, so that
+// Planted faults: every operation of this file is wrong, and `syncscope measure` has to find it on a GPU with 64 threads and a
+// block on each multiprocessor. Two cannot be seen on sm_90: the fence that releases empties the first-level cache, so that
 // grid_wait_no_acquire finds nothing old in it; and the warps of one block share that cache (acquire_no_fence with one block).
 __device__ unsigned *counter_of(Thread &me) { return static_cast<unsigned *>(me.memory); }
 __device__ void poll_relaxed(Thread &me, unsigned target) {
@@ -39,7 +39,7 @@ __device__ void grid_wait_alone(Thread &me) {
     if (threadIdx.x == 0) __threadfence(), atomicAdd(counter_of(me), 1u), poll_acquire(me, (me.passed + 1) * gridDim.x);
 }
 
-// One block less is waited for.
+// The barrier waits for one block too few.
 __device__ void grid_wait_for_one_less(Thread &me) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -48,12 +48,12 @@ __device__ void grid_wait_for_one_less(Thread &me) {
     __syncthreads();
 }
 
-// Barriers that wait for nobody, for the own warp, and for nobody in the cluster.
+// Barriers that wait for nobody, for the own warp only, and for nobody in the cluster.
 __device__ void wait_nothing(Thread &me) { asm volatile("" ::: "memory"); }
 __device__ void wait_warp(Thread &me) { __syncwarp(); }
 __device__ void cluster_wait_block(Thread &me) { __syncthreads(); }
 
-// Locks that two hold: nothing keeps them apart; the test and the set are two accesses.
+// Locks that two threads hold: nothing keeps them apart; the test and the set are two accesses.
 __device__ void acquire_nothing(Thread &me) { asm volatile("" ::: "memory"); }
 __device__ void release_nothing(Thread &me) { asm volatile("" ::: "memory"); }
 __device__ void acquire_test_then_set(Thread &me) {
@@ -67,7 +67,7 @@ __device__ void release_test_then_set(Thread &me) { __threadfence(), *(volatile 
 __device__ void acquire_no_fence(Thread &me) { me.wait_until([&] { return atomicExch(&me.x, 1) == 0; }); }
 __device__ void release_no_fence(Thread &me) { *(volatile T *)&me.x = 0; }
 
-// Messages without fences, and one that is not waited for.
+// Messages without fences, and a message that nobody waits for.
 __device__ void send_no_fence(Thread &me) { *(volatile T *)&me.x = me.sent; }
 __device__ void receive_no_fence(Thread &me) { me.wait_until([&] { return *(volatile T *)&me.x == me.sent; }); }
 __device__ void send_early(Thread &me) { *(volatile T *)&me.x = me.sent; }

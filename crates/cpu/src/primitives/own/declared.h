@@ -1,5 +1,5 @@
-// The functions of a source that stand in the timed loops: a copy of them must be inlined there, as a program's compiler may do it.
-// This stands before the source; behind it, where its definitions agree with no declaration before them.
+// Declares the functions of a source that are part of the timed loops: they must be inlined there, as a program's compiler may
+// do. It comes before the source, or behind it if the source's definitions agree with no declaration in front of them.
 #define SYNCSCOPE_INLINED static inline __attribute__((always_inline, unused))
 #ifdef SYNCSCOPE_BEHIND
 #define SYNCSCOPE_DECLARED(name) __attribute__((always_inline)) __typeof__(name) name
@@ -7,7 +7,7 @@
 #define SYNCSCOPE_DECLARED(name) SYNCSCOPE_INLINED void name(struct thread *me)
 #endif
 #if defined(__clang__)
-// The other half of a lock may be missing. gcc says so where it is to be inlined.
+// If the other half of a lock is missing, clang must refuse the source; gcc does so when it inlines the function.
 #pragma clang diagnostic error "-Wundefined-internal"
 #endif
 #ifdef SYNCSCOPE_OPERATION

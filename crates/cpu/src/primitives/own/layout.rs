@@ -24,7 +24,7 @@ const MOST_WITH_PAGES: usize = 64;
 /// The beginning of the names of the timed loops in `loops.h`.
 const LOOPS: &str = "syncscope_";
 
-/// The same assembly in a layout: a pad in front of every function, and in front of the data.
+/// Applies a layout to assembly: a pad in front of every function, and in front of the data.
 pub(super) fn padded(assembly: &str, layout: u32) -> String {
     let lines: Vec<&str> = assembly.lines().collect();
     let functions = functions(&lines);

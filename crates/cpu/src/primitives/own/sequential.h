@@ -1,7 +1,7 @@
 // Which sequentially consistent accesses and fences may come in which order: the relation psc of RC11 (Lahav et al., "Repairing
-// Sequential Consistency in C/C++11", PLDI 2017, section 3) must have no cycle. The model executes accesses in an order that agrees
-// with happens-before and reads-from. psc may contradict that order only where an access goes back: reads a value that is older
-// than a sequentially consistent one, or comes before it. Until then psc need not be checked.
+// Sequential Consistency in C/C++11", PLDI 2017, section 3) must have no cycle. The model executes accesses in an order that
+// agrees with happens-before and reads-from. psc may contradict that order only where an access goes back: reads a value that
+// is older than a sequentially consistent one, or comes before it. Until then psc need not be checked.
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-//! From what a user wrote to a shared library: the C or C++ around it, and the system's compiler.
+//! Makes a shared library of the user's code: the C or C++ around it, and the system's compiler.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::env;
