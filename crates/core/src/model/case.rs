@@ -1,5 +1,4 @@
-//! Cases and the types of their parameters. A case is one point of a sweep: the unit that is measured, journalled, resumed
-//! and compared.
+//! Cases and the types of their parameters. A case is one point of a sweep: what is measured, journalled, resumed and compared.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
