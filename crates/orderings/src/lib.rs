@@ -10,21 +10,20 @@
 //!
 //! How the answers come about:
 //!
-//! 1. An ordering is found by tokens, never by lines: an order (`memory_order_acquire`, `__ATOMIC_RELEASE`), a call without one
-//! (which
-//!    implies `seq_cst`), a fence, a barrier of a block, a scope, an instruction of PTX. What is not understood is listed as
-//!    not tried. Only what the operation's functions reach counts.
+//! 1. An ordering is found by tokens, never by lines: an order (`memory_order_acquire`, `__ATOMIC_RELEASE`), a call without
+//!    one (which implies `seq_cst`), a fence, a barrier of a block, a scope, an instruction of PTX. What is not understood is
+//!    listed as not tried. Only what the operation's functions reach counts.
 //! 2. Each ordering gets its variants: one step weaker, one scope narrower, left out. A variant that compiles to the same
-//! machine code is
-//!    free here, if the compiler reads the ordering at all: it must refuse a name that does not exist in the ordering's place.
+//!    machine code is free here, if the compiler reads the ordering at all: it must refuse a name that does not exist in the
+//!    ordering's place.
 //! 3. The model runs the user's own code for two and three threads, under all executions of C11 without load buffering. The
-//! compiler reports every memory access to it (`-fsanitize=thread`, with a runtime of ours). It goes by the number of
-//! deviations: interrupted
-//!    threads, reads of values that are not the newest, stores that come before others, loops that are given up, weak
-//!    compare-and-swaps in vain. It ends with the first execution that breaks the check, or says how far it came.
-//! 4. The test runs the compiled variant on this machine, with delays before the operation and inside what it protects. 5. No
-//! answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*, with its
-//! bound.
+//!    compiler reports every memory access to it (`-fsanitize=thread`, with a runtime of ours). Executions come by their number
+//!    of deviations: interrupted threads, reads of values that are not the newest, stores that come before others, loops that
+//!    are given up, weak compare-and-swaps in vain. The model ends with the first execution that breaks the check, or says how
+//!    far it came.
+//! 4. The test runs the compiled variant on this machine, with delays before the operation and inside what it protects.
+//! 5. No answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*,
+//!    with its bound.
 
 #![forbid(unsafe_code)]
 

@@ -36,8 +36,8 @@ pub(super) fn class_of(case: &Case) -> Option<PairClass> {
     case.group_word().parse().ok()
 }
 
-/// What a hardware thread loses to its sibling: the quotient of the busy and the idle cost. The throughput of the core grows by
-/// two over that quotient.
+/// What a hardware thread loses to its sibling: the quotient of the busy and the idle cost. The core's throughput changes by the
+/// factor two over that quotient.
 pub struct Smt;
 
 impl Study for Smt {
