@@ -40,7 +40,7 @@ pub(crate) struct AxisArguments {
     pub(crate) outside: Vec<Option<Work>>,
 }
 
-/// Parses counts up to the limit that also holds when the rows of the run are read.
+/// A parser of counts up to the limit that also holds when the rows of the run are read.
 fn counts(most: u32) -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(most))
 }

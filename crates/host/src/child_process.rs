@@ -97,8 +97,8 @@ pub struct Ended {
     pub messages: String,
 }
 
-/// Runs a command without input and output. It is killed, together with everything it started, when it takes longer than `limit`,
-/// when `is_cancelled`, when it writes without end, or when this process ends.
+/// Runs a command without input; only its standard error is read. It is killed, together with everything it started, when it
+/// takes longer than `limit`, when `is_cancelled`, when it writes without end, or when this process ends.
 ///
 /// # Errors
 /// The operating system's error when the command cannot be started.

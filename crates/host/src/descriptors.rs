@@ -22,7 +22,7 @@ pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool
     if ready < 0 { Err(io::Error::last_os_error()) } else { Ok(ready > 0) }
 }
 
-/// Discards what this process writes to its standard output and standard error until this value is dropped.
+/// Redirected standard output and standard error of this process; dropping this value restores them.
 #[derive(Debug)]
 pub struct SilentOutput {
     before: [OwnedFd; 2],

@@ -75,7 +75,7 @@ fn has_no_other_member(groups: &str, user: u32) -> bool {
 /// The real path of a file or folder whose code may be executed.
 ///
 /// # Errors
-/// Names the folder that somebody else may change, and why.
+/// The folder that somebody else may change, and why.
 pub fn trusted(path: &Path, origin: Origin) -> Result<PathBuf, String> {
     let refused = |what: String| format!("{} is not used: {what}", path.display());
     if !path.is_absolute() {

@@ -261,8 +261,8 @@ impl OwnRequest {
 
     /// The rows of two operations, as if each had a run of its own, with equal names for equal cases.
     fn both(&self, data: &RunData, [first, other]: [&str; 2]) -> [OperationRows; 2] {
-        // The type is the type of the words that a lock or a barrier is made of: other operations have no such parameter, or
-        // other words.
+        // The type of a lock or a barrier is that of its own words and does not count: other operations have no such parameter,
+        // or other words.
         let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
