@@ -221,8 +221,8 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop runs faster with the primitive than without it: either the surrounding code hides the \
-         primitive's cost, or that code runs faster when the primitive is present.",
+        "The loop ran faster with the primitive than without it: adding the primitive sped up the surrounding code by more \
+         than the primitive costs.",
     ),
     verdict(
         "NonAdditive",
@@ -231,7 +231,7 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "A second copy of the primitive costs more or less than the first, so the figure holds only in this context.",
     ),
     verdict("Noisy", "doubt", "noisy", "The interval was still wide when time ran out."),
-    verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because they were disturbed."),
+    verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because of interference."),
     verdict("NotTogether", "void", "not together", "The measured threads did not run at the same time."),
     verdict(
         "Elided",

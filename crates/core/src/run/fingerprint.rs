@@ -98,11 +98,10 @@ pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
 impl StateOfClass {
     /// The change, where no cause is known: a state follows from the mean over a class, which a part of its cases can move.
     fn cost(&self) -> String {
-        let (class, factor) = (self.class.in_words(), &self.factor);
-        if differ(1.0, *factor, LEAST_CHANGE) {
-            return format!("{class} at {factor:.2} times the usual cost");
+        if differ(1.0, self.factor, LEAST_CHANGE) {
+            return format!("{:.2} times that cost", self.factor);
         }
-        format!("{class} at a mean cost at least 10 % off the usual one (less at the median)")
+        "a mean cost at least 10 % off that".to_owned()
     }
 }
 
@@ -141,21 +140,21 @@ impl Fingerprint {
             let [usual, others @ ..] = states else { return Vec::new() };
             // Each share is a median over cases, so their sum is not quite the whole.
             let whole: f64 = states.iter().map(|state| state.share).sum();
-            let for_share = |(text, share): &(String, f64)| format!("{text} for {:.0} %", 100.0 * share / whole);
+            let percent = |share: f64| format!("{:.0} %", 100.0 * share / whole);
             // The usual state in words, once for all the others that are compared with it in the same words.
             let mut compared: Vec<(String, Vec<(String, f64)>)> = Vec::new();
             for other in others {
                 let mut causes = usual.reading.causes(&other.reading, usual.reading.clocks_hz(&other.reading));
                 if causes.is_empty() {
-                    causes.push(["the usual state".to_owned(), other.cost()]);
+                    causes.push([format!("the usual cost of {}", other.class.in_words()), other.cost()]);
                 }
                 let [one, two] = [0, 1]
                     .map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(" and "));
                 *entry(entry(&mut compared, one), two) += other.share;
             }
             let of_usual = |(one, others): (String, Vec<_>)| {
-                let others: Vec<_> = others.iter().map(for_share).collect();
-                format!("{} of the run, {}", for_share(&(one, usual.share)), others.join(", "))
+                let others = others.iter().map(|(text, share)| format!(", {} with {text}", percent(*share)));
+                format!("{} of it with {one}{}", percent(usual.share), others.collect::<String>())
             };
             compared.into_iter().map(of_usual).collect()
         };
@@ -323,9 +322,14 @@ mod tests {
         assert!(found.contains("1.30 times"), "{found}");
         let found = of(&[(0.7, 1.0), (0.2, 0.78), (0.06, 1.04), (0.04, 0.99)]);
         assert!(
-            found.matches("the usual state for 70 % of the run").count() == 1 && found.matches(" %").count() == 4,
+            found.matches("70 % of it with the usual cost of moving cache lines").count() == 1
+                && found.matches(" %").count() == 4,
             "{found}"
         );
-        assert!(found.contains("0.78 times") && found.ends_with("(less at the median) for 10 %"), "{found}");
+        assert!(
+            found.contains("20 % with 0.78 times that cost")
+                && found.ends_with("10 % with a mean cost at least 10 % off that"),
+            "{found}"
+        );
     }
 }

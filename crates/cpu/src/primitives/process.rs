@@ -111,7 +111,7 @@ static PTHREAD_BARRIER: Entry = passed(
 /// In theory: what `cpu.handoff.store_pingpong` costs between threads: caches hold physical addresses.
 static STORE: Entry = handed_off(
     "cpu.process.store_pingpong",
-    "Two processes take turns writing a shared variable; each spins on it without pausing until its turn",
+    "Two processes take turns writing a shared variable; until its turn, each spins on it without pausing",
     "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     of_two,
     handoff::workload_between_processes::<StoreToken>,

@@ -60,7 +60,7 @@ pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
         summary: "NCCL all-reduce (sum) of two floats (8 bytes) per device, captured in one CUDA graph per device",
-        operation: "one all-reduce across all devices; each device replays a graph of several",
+        operation: "one all-reduce across all devices; each device replays a graph of several all-reduces",
         source: SOURCE,
         facts: FACTS,
     },

@@ -30,7 +30,7 @@ const KERNELS: [(Variant, &str, &str); 4] = [
 const LIST_ROW: u32 = 16;
 
 /// The meaning of the bars' colours.
-const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last component"), (3, "in between")];
+const PLACES: [(usize, &str); 3] = [(0, "first component that a warp or block updates"), (1, "last component"), (3, "in between")];
 
 pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     let rows = claims(found, device);
@@ -52,7 +52,7 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
         title: "Asynchrony: components updated after a neighbour",
         lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, \
                figures 3 to 6. The vector starts as all ones, and each thread clears its component (array element) if both \
-               neighbours are still 1. A component that is still 1 at the end was updated after a neighbour, \
+               neighbours are still 1. A component that still holds 1 at the end had a neighbour that was cleared before it, \
                which counts as an inconsistency.",
         answers: Vec::new(),
         parts,
@@ -82,7 +82,7 @@ fn histograms(found: &Asynchrony, variant: Variant, title: &str, note: &str) -> 
     let of_sizes = rows.chunk_by(|one, next| one.block_threads == next.block_threads);
     let (inconsistent, consistent): (Vec<_>, Vec<_>) =
         of_sizes.partition(|rows| rows.iter().any(|row| row.inconsistencies > 0));
-    let about = "Share of inconsistent updates at each position modulo 256.";
+    let about = "Share of the updates at each position (modulo 256) that were inconsistent.";
     let mut content = vec![Part::paragraph(about)];
     if !inconsistent.is_empty() {
         content.push(Part::Charts(inconsistent.into_iter().map(histogram).collect()));
@@ -192,7 +192,7 @@ fn assignments(found: &Asynchrony) -> Option<Part> {
     let text = format!(
         "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. A draw is one launch \
          of a grid that oversubscribes the device, followed by several launches of the observed grid. In {}, two \
-         assignments alternate.",
+         assignments alternate from launch to launch.",
         grouped(launches),
         figure::share(alternating_draws as usize, draws as usize, "draw").0,
     );

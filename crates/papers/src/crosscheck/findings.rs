@@ -87,7 +87,7 @@ pub struct Agreement {
     pub executor: Executor,
     /// The number of this executor's rows.
     pub rows: usize,
-    /// Each row that does not agree, and why: `integer addition, difference 512: 1.012 cycles by the inside clock, 1 expected`.
+    /// Each row that does not agree, and why: `integer addition, difference of 512 repetitions: 1.012 cycles by the inside clock, 1 expected`.
     pub objections: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Agreement {
     }
 }
 
-/// What a row measured: `integer addition, difference 512`.
+/// What a row measured: `integer addition, difference of 512 repetitions`.
 fn name(row: &CrosscheckRow) -> String {
     let operation = row.operation.as_str().replace('_', " ");
     let form = match row.form {
@@ -128,7 +128,7 @@ fn name(row: &CrosscheckRow) -> String {
         Form::Body => format!(", body of {}", row.body),
     };
     let threads = row.threads.map(|threads| format!(", {}", plural(threads, "thread"))).unwrap_or_default();
-    format!("{operation}{form}{threads}, difference {}", row.difference())
+    format!("{operation}{form}{threads}, difference of {} repetitions", row.difference())
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(gpu.summary(), "GPU: the only row agrees with a second clock and with costs known in advance");
         assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with a second clock and with costs known in advance");
         let [objection] = &cpu.objections[..] else { panic!("{:?}", cpu.objections) };
-        assert!(objection.starts_with("integer multiplication, difference "), "{objection}");
+        assert!(objection.starts_with("integer multiplication, difference of "), "{objection}");
         assert!(objection.ends_with(": 1.012 cycles by the inside clock, 1 expected"), "{objection}");
         assert_eq!(Agreement::of(&[]), []);
     }

@@ -137,8 +137,8 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
             "Each of {} additions ({code} of code) costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
-             in the shortest loop body. With {} additions or more, each costs more: up to {beyond_cycles:.2} \
-             cycles in the longest body.",
+             in the shortest loop body. In bodies of {} additions or more, each addition costs more: up to {beyond_cycles:.2} \
+             cycles in the longest.",
             grouped(fits),
             grouped(exceeds),
         )));
@@ -278,7 +278,7 @@ mod tests {
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");
         let first =
             text.find("CPU: 1 of 2 rows agrees with a second clock and with costs known in advance. The inside clock is");
-        let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles by the inside clock, 1 expected.");
+        let reason = text.find("Disagrees: integer addition, difference of 512 repetitions: 1.020 cycles by the inside clock, 1 expected.");
         assert!(first.is_some() && first < reason && reason < text.find("repeat difference"), "{text}");
         assert_eq!((text.matches(" no ").count(), text.matches(" yes ").count()), (1, 1), "{text}");
     }

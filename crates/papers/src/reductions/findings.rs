@@ -4,7 +4,8 @@
 use std::fmt::Display;
 
 use syncscope_core::Row;
-use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, figure, grouped, has_figure, time};
+use syncscope_core::units::plural;
+use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, grouped, has_figure, time};
 
 use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
@@ -139,15 +140,15 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
     let known = predictions.iter().filter(|one| one.agreement() != Agreement::Missing).count();
     let within = predictions.iter().filter(|one| one.agreement() == Agreement::Within).count();
     let worst = losses.iter().copied().reduce(f64::max);
-    let elsewhere = worst
-        .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
-    let undecided = (open > 0).then(|| format!("; {open} {} undecided", if open == 1 { "is" } else { "are" }));
+    let right_ones = (right > 0).then(|| format!("{right} right"));
+    let wrong = worst
+        .map(|worst| format!("{} wrong (the variant named takes up to {:.1} % longer)", losses.len(), worst * 100.0));
+    let undecided = (open > 0).then(|| format!("{open} undecided"));
     let text = format!(
-        "Among variants whose primitives were all measured, primitive costs alone predict the fastest one in {}{}{}. \
-         {within} of {known} predicted differences are within 20 % of the measured ones.",
-        figure::share(right, problems, "reduction problem").0,
-        undecided.unwrap_or_default(),
-        elsewhere.unwrap_or_default(),
+        "Of {}, the costs of primitives alone predict the fastest variant (of those with all primitives measured) as \
+         follows: {}. {within} of {known} predicted differences are within 20 % of the measured ones.",
+        plural(problems, "reduction problem"),
+        [right_ones, wrong, undecided].into_iter().flatten().collect::<Vec<_>>().join(", "),
     );
     (problems > 0).then(|| said(text, format!("{right} of {problems}")))
 }

@@ -23,7 +23,7 @@ pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
 
 fn shared_memory(timeline: &Timeline) -> Claim {
     let claim = |truth, figures| Claim {
-        statement: "In the shared-memory snippet, naive clock reads do not time the snippet alone; corrected reads \
+        statement: "For the shared-memory snippet, naive clock reads time more than the snippet; corrected reads \
                     give less than half as many cycles.",
         place: "the post's figures",
         truth,

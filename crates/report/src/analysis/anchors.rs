@@ -118,7 +118,7 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
         listed(measured, "Grey ticks mark stored runs"),
         listed(others, "Dotted ticks mark values without an interval"),
         (!marks.is_empty()).then(|| {
-            "All ticks on a line mark the same operation at the same size, the grey ones also for the same actor (mean, median or \
+            "All ticks on a line mark the same operation at the same size; the grey ones also use the same statistic as this run (mean, median or \
              slowest thread). Where both runs recorded their machine instructions, the instructions match too. Select a tick to see its run and figure."
                 .to_owned()
         }),

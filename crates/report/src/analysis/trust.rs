@@ -32,7 +32,7 @@ pub fn trust(data: &RunData) -> Option<String> {
     let rough = match rough {
         0 => String::new(),
         rough => {
-            let more = if resolved > 0 { " more" } else { "" };
+            let more = if resolved > 0 { " others" } else { "" };
             format!("; {}{more} {} rough (~)", grouped(rough), if rough == 1 { "is" } else { "are" })
         }
     };

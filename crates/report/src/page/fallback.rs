@@ -1,7 +1,9 @@
 //! The rows as a plain table, for browsers without scripts.
 
 use syncscope_core::Row;
+use syncscope_core::run::IMPORTED;
 
+use super::counted;
 use crate::RunData;
 use crate::figure::{self, grouped};
 use crate::html::escape;
@@ -25,9 +27,12 @@ fn table((data, label): (&RunData, &String)) -> String {
         0 => String::new(),
         more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
-    let (finished, _) = figure::share(count, planned as usize, "planned case");
+    let finished = match data.run.preset.as_str() {
+        IMPORTED => counted(count, "case"),
+        _ => format!("{} finished", figure::share(count, planned as usize, "planned case").0),
+    };
     format!(
-        "<h2>{label}</h2><p>{origin}: {status}; {finished} finished.</p>{warnings}\
+        "<h2>{label}</h2><p>{origin}: {status}; {finished}.</p>{warnings}\
          <div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th><th>Cycles</th>\
          <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}"
     )

@@ -43,14 +43,14 @@ fn one_level(Matrix { alike, pairs, possible, .. }: &Matrix) -> Option<String> {
     let alike = alike.as_ref()?;
     let all = grouped(pairs.len());
     let which = if alike.pairs < pairs.len() {
-        format!("Of {all} measured pairs, the {} with narrow intervals", grouped(alike.pairs))
+        format!("Of {all} measured CPU pairs, the {} with narrow intervals", grouped(alike.pairs))
     } else if pairs.len() == *possible {
-        "All pairs".to_owned()
+        "All CPU pairs".to_owned()
     } else {
-        format!("All {all} measured pairs")
+        format!("All {all} measured CPU pairs")
     };
     let costs = format!("{} to {}", time(alike.costs.0), time(alike.costs.1));
-    Some(format!("{which} cost about the same: {costs}. The differences are noise."))
+    Some(format!("{which} have about the same hand-off cost: {costs}. The differences are noise."))
 }
 
 fn reported(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
@@ -108,7 +108,7 @@ fn remark(matrix: &Matrix, run: &Run) -> Option<String> {
         Some(_) => {
             let (measured, others) = (matrix.pairs.len(), matrix.possible - matrix.pairs.len());
             return Some(format!(
-                "The {} measured pairs are consistent with the reported topology. The other {} were not measured.",
+                "The {} measured CPU pairs are consistent with the reported topology. The other {} were not measured.",
                 grouped(measured),
                 grouped(others)
             ));

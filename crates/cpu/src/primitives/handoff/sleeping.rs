@@ -48,7 +48,7 @@ impl Handoff for FutexToken {
 /// operating system runs the waiter again: several microseconds, more when its core is idle and sleeps.
 pub(super) static CONDVAR: Entry = handoff::entry::<StdSignal>(
     "cpu.handoff.condvar",
-    "Two threads wait for each other on a standard-library condition variable",
+    "Two threads wait in turn on a standard-library condition variable and wake each other",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_wait",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
@@ -95,7 +95,7 @@ impl Handoff for StdSignal {
 /// In theory: as `cpu.handoff.condvar`; the waiter is also in a global table, whose bucket both threads lock.
 pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::entry::<ParkingLotSignal>(
     "cpu.handoff.parking_lot_condvar",
-    "Two threads wait for each other on a parking_lot condition variable",
+    "Two threads wait in turn on a parking_lot condition variable and wake each other",
     "parking_lot::Condvar; run.json records the library's version",
 )
 .beyond_quick();

@@ -14,7 +14,7 @@ use syncscope_machine::studies::CoreToCore;
 /// uses several lines.
 pub(super) static STORE: Entry = handoff::entry::<StoreToken>(
     "cpu.handoff.store_pingpong",
-    "Two threads take turns writing one variable; each spins on it without pausing until its turn",
+    "Two threads take turns writing one variable; until its turn, each spins on it without pausing",
     "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[
@@ -54,7 +54,7 @@ const BY_STORES: Expected = Expected::Uncounted("a hand-off by plain stores has 
 /// several lines. Published core-to-core latencies are measured in this way.
 pub(super) static CAS: Entry = handoff::entry::<CasToken>(
     "cpu.handoff.cas_pingpong",
-    "Two threads take turns at a compare-and-swap on one variable; each retries without pausing until its turn",
+    "Two threads take turns at a compare-and-swap on one variable; until its turn, each retries without pausing",
     "nviennot, core-to-core-latency (compare-and-swap mode)",
 )
 .in_studies(&[

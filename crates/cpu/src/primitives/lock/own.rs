@@ -96,7 +96,7 @@ static CLH: Entry = lock::spins(
 /// on, fewer transfers than any queue; the last to arrive is served first, once in each segment.
 static RECIPROCATING: Entry = lock::spins(
     "cpu.lock.reciprocating",
-    "Reciprocating lock: arriving threads form a stack, which is served as a whole; each waiter spins on its own \
+    "Reciprocating lock: arriving threads form a stack, which is detached as a whole and served before later arrivals; each waiter spins on its own \
      cache line",
     "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
     lock::cases_of_one_type,

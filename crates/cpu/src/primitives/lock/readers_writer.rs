@@ -190,7 +190,7 @@ library_lock!(ShardedWrite, ShardedLock<N>, ShardedLock::new, |it| it.write().un
 /// meets a writer tries again, so that writers are never held up.
 static SEQUENCE_READ: Entry = lock::reading(
     "cpu.lock.sequence_read",
-    "Sequence lock around three words (crossbeam's AtomicCell), read by all threads",
+    "Sequence lock (crossbeam's AtomicCell) around three words, read by all threads",
     "crossbeam::atomic::AtomicCell; Lameter, Effective Synchronization on Linux/NUMA Systems, 2005",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &SequenceRead, lock::IN_A_LIBRARY),

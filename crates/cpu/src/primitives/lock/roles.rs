@@ -49,7 +49,7 @@ const fn entry<L: SharedLock>(id: &'static str, summary: &'static str, source: &
         ..Facts::of(Role::SharedLock).waiting(Waits::SpinsThenSleeps)
     };
     let operation =
-        "every thread in the role that the group names reads or adds once while threads in the other role run";
+        "every thread in the role given in the group column reads or adds once while threads in the other role run";
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<L>).beyond_quick()
 }
 

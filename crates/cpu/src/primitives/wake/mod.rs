@@ -47,7 +47,7 @@ const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Rol
 
 /// The operation whose cost is `ns`, for every wake-up.
 const OPERATION: &str = "one wake-up, from the waker's call until the waiter runs; the waiter has slept for the set time \
-                         (20 µs where the group names CPUs)";
+                         (20 µs where the group column lists CPUs)";
 
 const OPERATION_OF_ALL: &str = "one wake-up of all waiters, from the waker's call until the last waiter runs; the waiters have slept for the set time";
 

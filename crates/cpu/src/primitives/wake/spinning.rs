@@ -161,7 +161,7 @@ impl Between for Yield {
 /// takes waits at most twice as long as with the better choice.
 static SPIN_FUTEX: Entry = entry::<SpinFutex>(
     "cpu.wait.spin_futex",
-    "A waiter that spins with std::hint::spin_loop for 10 µs, then sleeps on a futex; each wake-up makes a futex call",
+    "A waiter that spins with std::hint::spin_loop for 10 µs, then sleeps on a futex; the waker always makes a futex call",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
 )
 .waiting(Waits::SpinsThenSleeps)

@@ -153,7 +153,7 @@ atomics! {
     each_changes_it: true;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that always fails",
-    operation: "expects one but finds zero, so nothing is written",
+    operation: "expects 1 but finds 0, so nothing is written",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS";
 }

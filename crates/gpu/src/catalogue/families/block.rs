@@ -116,7 +116,7 @@ entries! {
     /// threads.
     "gpu.block.mbarrier_transaction" like BARRIER:
     "Barrier object in shared memory whose phase also tracks the bytes of an asynchronous bulk copy",
-    operation: "one phase: all threads arrive, the first starts a 16-byte copy, and all wait",
+    operation: "one phase: all threads arrive, thread 0 starts a 16-byte copy, and all wait",
     source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),

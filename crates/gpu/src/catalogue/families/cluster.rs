@@ -59,7 +59,7 @@ entries! {
     /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
     /// no fence; the wait still empties the L1 cache.
     "gpu.cluster.sync" like CLUSTER:
-    "Cluster-wide barrier; the relaxed form omits memory ordering, so only arrivals are checked",
+    "Cluster-wide barrier; the relaxed form omits memory ordering, so its check covers only arrivals",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 
@@ -94,7 +94,7 @@ entries! {
     /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
     /// multiprocessors, and the wait in the block's own shared memory.
     "gpu.cluster.mbarrier_remote" like CLUSTER:
-    "Cluster barrier with one barrier object per block: each block arrives at every object and waits on its own",
+    "Cluster barrier with one barrier object per block: each block arrives at every block's object but waits only on its own object",
     source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
     definitions: |_| Vec::new(),
     facts: FACTS.waiting(Waits::Spins),

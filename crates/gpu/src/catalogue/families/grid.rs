@@ -138,7 +138,7 @@ entries! {
     /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
     "gpu.grid.lock_free" like BARRIER:
     "Grid barrier with one flag per block: the first block waits for all flags, then releases the others; the relaxed form omits \
-     memory ordering, so only arrivals are checked",
+     memory ordering, so its check covers only arrivals",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
@@ -153,7 +153,7 @@ entries! {
     "gpu.grid.hierarchical" like BARRIER:
     "Grid barrier that polls with relaxed loads, then executes one acquire fence; variants add a pause, a counter in \
      each half of the L2 cache, several counters, or clusters that gather arrivals; the relaxed form omits \
-     memory ordering, so only arrivals are checked",
+     memory ordering, so its check covers only arrivals",
     kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier),
     source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
     definitions: |case| {

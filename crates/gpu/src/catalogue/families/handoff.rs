@@ -95,7 +95,7 @@ entries! {
 
     /// In theory: a release per line; the receiver's reports overlap with it.
     "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring buffer of eight lines",
-    operation: "one 128-byte line sent, released, acquired and read; the ring keeps eight in flight",
+    operation: "one 128-byte line written and published with a release by one block, acquired and read by the other; the ring keeps eight lines in flight",
     source: "PTX ISA, st.release and ld.acquire; Lamport, Specifying Concurrent Program Modules, TOPLAS 1983",
     facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
     definitions: |case| definitions(case, "STREAM"),

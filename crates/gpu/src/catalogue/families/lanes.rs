@@ -108,7 +108,7 @@ entries! {
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case));
 
-    "gpu.shuffle.xor" like SHUFFLE: "The lanes of a warp exchange registers in pairs",
+    "gpu.shuffle.xor" like SHUFFLE: "The lanes of a warp exchange register values pairwise",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case));
 
@@ -133,7 +133,7 @@ entries! {
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
-    "gpu.match.any" like MATCH: "Match that gives each lane a mask of the lanes of its warp with the same value",
+    "gpu.match.any" like MATCH: "Warp match: gives each lane a mask of the lanes in its warp that hold the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]);
 

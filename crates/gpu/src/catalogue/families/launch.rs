@@ -241,7 +241,7 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Spins)));
 
     "gpu.launch.sync_yield" like HOST_WAIT:
-    "Launch of an additional kernel; the driver yields the CPU until the stream is idle",
+    "Launch of an additional kernel; the driver polls until the stream is idle and yields the CPU between polls",
     facts: Facts { waits: Waits::Yields, ..HOST_WAIT.facts },
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
 
@@ -341,7 +341,7 @@ entries! {
     "gpu.launch.wait_value" like DEPENDENT:
     "Launch of an additional kernel in the second of two streams, which waits until the first has written a value to \
      memory",
-    operation: "launching one additional kernel, writing a value and waiting for it; the total work stays the same",
+    operation: "launching one additional kernel, writing a value and waiting for that value; the total work stays the same",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
@@ -362,8 +362,8 @@ entries! {
 
     /// In theory: the cost of a graph node, plus what the device needs to launch a graph. The graph launches itself when it has
     /// ended (tail launch).
-    "gpu.launch.device_graph" like LOOPED: "Device graph launch: the graph's kernel requests a tail launch of the same graph, which starts once the graph ends",
-    operation: "one device launch of a graph with one additional kernel, requested by the previous kernel; the total work stays the \
+    "gpu.launch.device_graph" like LOOPED: "Device graph launch: the graph's kernel requests a tail launch of the same graph; the new launch starts once the current one ends",
+    operation: "one device launch, requested by the previous kernel, of a graph with one additional kernel; the total work stays the \
                 same",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),

@@ -65,7 +65,7 @@ fn exchange(case: &Case, is_released: bool) -> Vec<String> {
 
 /// One warp of each device.
 const EXCHANGE: Entry = Entry {
-    operation: "one exchange, after which every device has the data that all the others wrote in that turn",
+    operation: "one exchange, after which every device has the data that all the others wrote in that exchange",
     facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
     kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
     definitions: |case| exchange(case, false),
@@ -85,7 +85,7 @@ entries! {
     /// release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
     "Barrier across the grids of several devices, with one counter in the first device's memory; the relaxed \
-     form orders no memory accesses, so only arrivals are checked",
+     form orders no memory accesses, so its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -105,9 +105,9 @@ entries! {
     /// relaxed reads and one fence at the end; and `direct`, which gathers nothing: every block adds to a counter on every
     /// device, which takes one way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
-    "Barrier across the grids of several devices, with flags in every device's memory (variants: flags in both halves of \
-     each L2 cache, polled with relaxed loads before one acquire fence; or a counter on every device, at which all \
-     blocks arrive); the relaxed form omits memory ordering, so only arrivals are checked",
+    "Barrier across the grids of several devices, with flags in every device's memory; one variant keeps flags in both halves of \
+     each L2 cache and polls them with relaxed loads before one acquire fence, another has a counter on every device, at which the \
+     blocks of all devices arrive; the relaxed form omits memory ordering, so its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
@@ -141,7 +141,7 @@ entries! {
 
     /// In theory: the same exchange behind a system-wide fence.
     "gpu.multi.exchange_released" like EXCHANGE:
-    "Each device writes a few bytes and then, with a release store, a flag to every other device, and waits for the others' flags",
+    "Each device writes a few bytes to every other device, then sets a flag there with a release store, and waits for the others' flags",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
     expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]).times(POLLS);

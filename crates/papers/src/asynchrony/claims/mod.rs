@@ -36,12 +36,12 @@ impl Claim {
     /// The claim as a sentence.
     pub(super) const fn statement(self) -> &'static str {
         match self {
-            Self::NoneInsideWarp => "Components of one warp show no inconsistencies",
+            Self::NoneInsideWarp => "Components updated by the same warp show no inconsistencies",
             Self::AtBlockBorders => "Inconsistencies occur at block boundaries",
             Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at warp boundaries",
-            Self::FirstComponentOnly => "Every inconsistency is at the first component of a block or warp, none \
+            Self::FirstComponentOnly => "Every inconsistency is at the first component that a block or warp updates, none \
                                          at the last",
-            Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp",
+            Self::LastComponentToo => "Inconsistencies also occur at the last component that a warp updates",
             Self::SideFollowsLoads => {
                 "Inconsistencies occur on the side of the neighbour that is read last, whichever block started first"
             }
@@ -356,7 +356,7 @@ fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
         Claim::NoneInsideWarp => ("inconsistencies inside a warp occur in", "executions"),
         Claim::AtBlockBorders => ("inconsistencies at block boundaries occur in", "executions"),
         Claim::AtWarpBorders => ("inconsistencies at warp boundaries occur in", "executions"),
-        Claim::LastComponentToo => ("inconsistencies at the last component of a warp occur in", "executions"),
+        Claim::LastComponentToo => ("inconsistencies at the last component that a warp updates occur in", "executions"),
         Claim::SideFollowsLoads | Claim::EightOrders => ("such inconsistencies occur in", "executions"),
     };
     let known = || rows.iter().filter_map(|row| row.share);

@@ -249,8 +249,8 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<Outcome> {
         format!("{most} CPU threads combined perform {times} as many additions per second on one variable as {fewest}")
     } else {
         format!(
-            "The run does not show whether {fewest} or {most} CPU threads combined perform more additions per second on one \
-             variable"
+            "The run does not show which perform more additions per second on one variable: {fewest} or {most} CPU threads \
+             combined"
         )
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
@@ -311,7 +311,8 @@ fn float_against_int(data: &RunData) -> Option<Outcome> {
     let (Comparison { less, more, ratio }, threads) = (lanes, grouped(lanes.less.row.case.actors()));
     let text = format!(
         "On one variable, a float atomicAdd takes {ratio} as long as an int one: {more} against {less} with {threads} \
-         GPU threads. Where the compiler sums each warp's ints first, the float one takes {} as long ({more} against {}).",
+         GPU threads. Where the compiler sums each warp's ints first, the float version takes {} as \
+         long as the int version ({more} against {}).",
         summed.ratio, summed.less
     );
     Some(Outcome::holds(text, lanes.rows()).headed(ratio))

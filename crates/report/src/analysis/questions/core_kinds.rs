@@ -137,11 +137,12 @@ fn one_speed(data: &RunData) -> Option<String> {
         return None;
     }
     let range = gigahertz(cores)?;
-    let all = if cores.len() == 2 { "Both".to_owned() } else { format!("All {}", cores.len()) };
     Some(if slowest.ns <= ONE_SPEED * fastest.ns {
+        let all = if cores.len() == 2 { "Both".to_owned() } else { format!("All {}", cores.len()) };
         format!("{all} measured cores run at the same speed: {range} GHz.")
     } else {
-        format!("{all} measured cores run at {range} GHz; the intervals overlap, so the run does not tell them apart.")
+        let cores = cores.len();
+        format!("The speeds of the {cores} measured cores ({range} GHz) cannot be told apart: their intervals overlap.")
     })
 }
 
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!((alike(&rows), alike(&rows[..1])), (None, None));
         let blurred = [within(chain(0, 0.36), 0.34, 0.42), within(chain(1, 0.40), 0.35, 0.43)];
         let text =
-            "Both measured cores run at 2.50 to 2.78 GHz; the intervals overlap, so the run does not tell them apart.";
+            "The speeds of the 2 measured cores (2.50 to 2.78 GHz) cannot be told apart: their intervals overlap.";
         assert_eq!(alike(&blurred).unwrap(), text);
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);

@@ -150,8 +150,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let has = |on_cpu: bool| shown.iter().any(|name| (*name == CPU_COLUMN) == on_cpu);
     let cpu = has(true).then(|| "CPU fences are timed on one thread.".to_owned());
     let gpu = has(false).then(|| {
-        "In the table, one warp executes each GPU fence; __threadfence(), __threadfence_block() and \
-                  __threadfence_system() are sequentially consistent."
+        "GPU fences are timed on one warp; __threadfence(), __threadfence_block() and \
+                  __threadfence_system() are sequentially consistent fences."
             .to_owned()
     });
     let stores = Some("A fence that waits for more stores costs more.".to_owned());
@@ -215,12 +215,12 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
     let free: Vec<&str> = ORDERS.iter().map(|(_, id)| *id).filter(|id| is_free(id)).collect();
     let full = of("cpu.fence.seq_cst").and_then(|index| Known::written(data, index, Basis::Machine));
     let full = full.map(|known| {
-        let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
-        format!("a full CPU fence costs {known}{by}")
+        let by = instruction(known.row).map(|text| format!(" (instruction: {text})")).unwrap_or_default();
+        format!("a full fence costs {known}{by}")
     });
-    let verb = if free.len() == 1 { "needs" } else { "need" };
+    let need = if free.len() == 1 { "fence needs" } else { "fences need" };
     let none = enumerated(free.into_iter().map(|id| short_name(id).to_owned()));
-    let none = none.map(|orders| format!("{orders} {verb} no instruction on this CPU"));
+    let none = none.map(|orders| format!("{orders} {need} no instruction on this CPU"));
     joined([none, full], "; ").map(|text| format!("{}.", capitalized(&text)))
 }
 

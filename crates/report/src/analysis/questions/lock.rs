@@ -254,7 +254,7 @@ fn named(candidates: &[String]) -> Option<String> {
     match candidates {
         [one] => Some(one.clone()),
         [one, other] => Some(format!("{one} or {other}")),
-        [one, others @ ..] => Some(format!("{one} or any of {} others", others.len())),
+        [one, others @ ..] => Some(format!("{one} or one of {} others", others.len())),
         [] => None,
     }
 }

@@ -124,7 +124,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let way = format!(", the cheapest way to synchronize a grid of {size}");
     let is_one_length = found.iter().all(|(along, _)| along.is_one_stop());
     let all = found.iter().enumerate().flat_map(|(at, one)| {
-        let way = if at == 0 { way.as_str() } else { ", the cheapest way" };
+        let way = if at == 0 { way.as_str() } else { ", the cheapest way to synchronize" };
         // A list of lengths begins with a length.
         let is = if one.0.is_one_stop() { "is" } else { "is:" };
         let (answer, dearer) = in_words(one, &format!("{way} {is}"));

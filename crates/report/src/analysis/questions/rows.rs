@@ -276,7 +276,7 @@ impl<'a> Along<'a> {
             let shown = if names.len() > MOST_CANDIDATES + 1 { MOST_CANDIDATES } else { names.len() };
             let others = names.len() - shown;
             let named = names.iter().take(shown).map(with_its_cost);
-            let all: Vec<String> = named.chain((others > 0).then(|| format!("{others} others"))).collect();
+            let all: Vec<String> = named.chain((others > 0).then(|| format!("one of {others} others"))).collect();
             let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
             let answer = if all.is_empty() { "unknown".to_owned() } else { either(&all) };
             let noun = if at == 0 { noun } else { "" };

@@ -290,13 +290,13 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 
 const COMPARED: &str = "Higher rate";
 
-pub(crate) const NOTE: &str = "Each cell shows the time one thread takes and, below it, the operations per second of \
-                               all threads (for barriers, how often all threads meet). Atomics are relaxed and \
+pub(crate) const NOTE: &str = "Each cell shows the time per operation on one thread and, below it, the combined operations per second of \
+                               all threads (for barriers, how often per second all threads meet). Atomics are relaxed and \
                                independent, on i32 in global memory; per-thread variables have their own cache lines \
                                on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
                                __threadfence(). A hand-off to the GPU is a round trip. “Higher rate” compares the \
-                               total rate of the CPU threads with that of the whole GPU; for waking and launching, it \
-                               compares times.";
+                               total rate of the CPU threads with that of the whole GPU; for waking and launching, \
+                               times are compared instead.";
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let all = operations(data);

@@ -82,7 +82,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
         known.map_or_else(String::new, |known| format!("; {what} costs {known}"))
     };
     let text = format!(
-        "{begin}, sleeping {} minimizes CPU time plus delay ({way}, {least} a wait){}{}.",
+        "{begin}, CPU time plus delay is lowest if the waiter sleeps {} ({way}, {least} a wait){}{}.",
         either(&candidates),
         other(Some(0), "sleeping at once"),
         other(longest.filter(|us| *us >= LONGEST_US), "never sleeping"),
