@@ -298,7 +298,7 @@ mod tests {
     fn every_claim_has_its_verdict() {
         let section = section(&found(), "NVIDIA H200");
         let text = section.to_string();
-        assert!(text.contains("\nholds: Components of one warp show no inconsistencies (kernel `global`)."), "{text}");
+        assert!(text.contains("\nholds: Components updated by the same warp show no inconsistencies (kernel `global`)."), "{text}");
         assert!(text.contains("0 to 3.84 ppm") || text.contains("3.84 ppm"), "the bound of what was not seen: {text}");
         assert!(section.claims.iter().all(|claim| claim.id.starts_with("anzt.")), "{:?}", section.claims);
         assert!(text.contains("0.00 %") || text.contains("ppm"), "{text}");

@@ -218,9 +218,9 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
         let by = instruction(known.row).map(|text| format!(" (instruction: {text})")).unwrap_or_default();
         format!("a full fence costs {known}{by}")
     });
-    let need = if free.len() == 1 { "fence needs" } else { "fences need" };
+
     let none = enumerated(free.into_iter().map(|id| short_name(id).to_owned()));
-    let none = none.map(|orders| format!("{orders} {need} no instruction on this CPU"));
+    let none = none.map(|orders| format!("{orders} fences need no instruction on this CPU"));
     joined([none, full], "; ").map(|text| format!("{}.", capitalized(&text)))
 }
 
@@ -236,7 +236,10 @@ mod tests {
         let free = Row::unmeasured(fence("acquire"), Verdict::Elided("no instruction".into()));
         let full = Row { evidence: Some("lock or 16/32".into()), ..row(fence("seq_cst"), 6.44, 0.1) };
         let found = decision("decide-fences", &data(vec![free, full])).unwrap();
-        assert_eq!(text(&found), "Acquire needs no instruction on this CPU; a full CPU fence costs 6.44 ns (lock or).");
+        assert_eq!(
+            text(&found),
+            "Acquire fences need no instruction on this CPU; a full fence costs 6.44 ns (instruction: lock or)."
+        );
         let Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
         assert_eq!(columns, &["CPU"], "no column without a cell");
         let cell = |line: usize| lines[line].cells[0].clone();

@@ -73,7 +73,7 @@ fn one_figure_is_no_line() {
     let mut rows: Vec<Row> = [1, 2, 4].map(|threads| barrier("std", threads)).to_vec();
     rows.extend([barrier("tree", 2), barrier("sense", 4)]);
     let Some(dom) = text(&[run(rows)]) else { return };
-    assert!(dom.contains("With a figure at only one size: tree (900 ns at 2 threads)."), "said below the lines");
+    assert!(dom.contains("Measured at only one size: tree (900 ns at 2 threads)."), "said below the lines");
     assert!(has_line(&dom, "sense"), "at the end its name stands beside it");
     let Some(dom) = text(&[run(vec![barrier("tree", 2), barrier("sense", 4)])]) else { return };
     assert!(dom.contains("tree, 2 threads") && dom.contains("sense, 4 threads"), "rows of dots");
@@ -158,7 +158,7 @@ fn noise_between_pairs_of_cpus_is_not_drawn_as_structure() {
         root.dataset.pairs = cells.length;
         root.dataset.shades = new Set(cells.map((cell) => cell.getAttribute('fill'))).size;";
     let Some((counts, dom)) = open_and(&[data], DESKTOP, script) else { return };
-    assert!(dom.contains("measured pairs cost about the same"));
+    assert!(dom.contains("measured CPU pairs have about the same hand-off cost"));
     assert!(dom.contains("are consistent with the reported topology. The other"), "a sample shows what it met");
     assert!(number(&counts, "pairs") > 40, "{counts:?}");
     let shades = number(&counts, "shades");
