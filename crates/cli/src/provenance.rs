@@ -12,7 +12,7 @@ use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
 use syncscope_host::cpu_list;
 use syncscope_machine::conditions::Changeable;
-use syncscope_machine::cpu_time::CpuCounters;
+use syncscope_machine::cpu_time::{CpuCounters, Throttling};
 use syncscope_mpi::MpiLaboratory;
 use syncscope_report::differences;
 
@@ -81,6 +81,7 @@ pub(crate) struct SessionStart {
     clock: Instant,
     load: Option<f64>,
     counters: Option<CpuCounters>,
+    throttling: Option<Throttling>,
     /// The CPUs that the processes of a launcher use here.
     cpus: Option<Vec<u32>>,
     changeable: Option<Changeable>,
@@ -101,6 +102,7 @@ impl SessionStart {
             clock: Instant::now(),
             load: cpu.and_then(CpuLaboratory::initial_load),
             counters: cpu.and_then(|cpu| cpu.cpu_counters(cpus.as_deref())),
+            throttling: cpu.map(CpuLaboratory::throttling),
             cpus,
             changeable: changeable(laboratories),
         }
@@ -122,6 +124,7 @@ impl SessionStart {
         let share = |(start, end): (CpuCounters, CpuCounters)| {
             end.with_other_processes(of_others?).share_of_others(&start, seconds)
         };
+        let throttled = self.throttling.zip(cpu).and_then(|(start, cpu)| cpu.throttling().since(&start));
         SessionRecord {
             started: timestamp(self.time),
             ended: timestamp(SystemTime::now()),
@@ -129,6 +132,7 @@ impl SessionStart {
             load_start: self.load,
             load_end: cpu.and_then(CpuLaboratory::current_load),
             stolen: counters.as_ref().map(|(start, end)| StolenTime::of(&end.stolen_since(start), seconds)),
+            throttled_seconds: throttled.map(|time| time.as_secs_f64()),
             others_share: counters.and_then(share),
             peak_memory_bytes: cpu.and_then(CpuLaboratory::peak_memory_bytes),
             processes: Vec::new(),

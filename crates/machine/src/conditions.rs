@@ -23,7 +23,7 @@ impl Changeable {
     fn of(system: &System, cpus: &[u32]) -> Self {
         let settings = settings(system);
         let of_system = [
-            ("CPU quota", cpu_quota(system.root()).map(|quota| format!("{quota} CPUs"))),
+            ("CPU quota", cpu_quota(system.root()).map(|quota| format!("{} CPUs", quota.cpus))),
             ("governor", system.governor(cpus)),
             ("boost", system.boost().map(|is_on| if is_on { "on" } else { "off" }.to_owned())),
             ("transparent huge pages", settings.transparent_huge_pages),

@@ -9,22 +9,41 @@ use syncscope_host::clock::{children_cpu_time, process_cpu_time, ticks_per_secon
 
 use crate::system::System;
 
-/// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
+/// A limit on CPU time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quota {
+    /// The time that it grants, in CPUs.
+    pub cpus: f64,
+    /// Where it is set.
+    pub file: PathBuf,
+}
+
+/// The smallest CPU quota that applies; `None` where there is none. `root` is `/` except in tests.
 ///
 /// The limit of a group applies to the groups below it, so every group from the process's own to the top is read
 /// (Linux `Documentation/admin-guide/cgroup-v2.rst`, `cpu.max`; `scheduler/sched-bwc.rst` for version 1).
-pub fn cpu_quota(root: &Path) -> Option<f64> {
+pub fn cpu_quota(root: &Path) -> Option<Quota> {
+    let quotas = groups(root).into_iter().filter_map(|directory| quota_v2(&directory).or_else(|| quota_v1(&directory)));
+    quotas.min_by(|one, other| one.cpus.total_cmp(&other.cpus))
+}
+
+/// Where the groups may be that limit this process's CPU time: its own and all above it.
+fn groups(root: &Path) -> Vec<PathBuf> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    groups
-        .lines()
-        .filter_map(|line| {
-            // `hierarchy:controllers:path`; version 2 has an empty list of controllers.
-            let mut fields = line.splitn(3, ':').skip(1);
-            Some((fields.next()?, fields.next()?))
-        })
-        .filter(|(controllers, _)| controllers.is_empty() || controllers.split(',').any(|name| name == "cpu"))
-        .flat_map(|(controllers, group)| quotas(&mounts(root, controllers), group))
-        .min_by(f64::total_cmp)
+    let hierarchies = groups.lines().filter_map(|line| {
+        // `hierarchy:controllers:path`; version 2 has an empty list of controllers.
+        let mut fields = line.splitn(3, ':').skip(1);
+        Some((fields.next()?, fields.next()?))
+    });
+    let of_cpu = hierarchies
+        .filter(|(controllers, _)| controllers.is_empty() || controllers.split(',').any(|name| name == "cpu"));
+    let directories = of_cpu.flat_map(|(controllers, group)| {
+        let own = Path::new(group.trim_start_matches('/'));
+        mounts(root, controllers)
+            .into_iter()
+            .flat_map(move |mount| own.ancestors().map(move |group| mount.join(group)).collect::<Vec<_>>())
+    });
+    directories.collect()
 }
 
 /// Where the hierarchy of these controllers may be mounted.
@@ -34,25 +53,17 @@ fn mounts(root: &Path, controllers: &str) -> Vec<PathBuf> {
     names.iter().map(|name| top.join(name)).collect()
 }
 
-/// The quotas of `group` and of all groups above it.
-fn quotas(mounts: &[PathBuf], group: &str) -> Vec<f64> {
-    let group = Path::new(group.trim_start_matches('/'));
-    mounts
-        .iter()
-        .flat_map(|mount| group.ancestors().map(|group| mount.join(group)))
-        .filter_map(|directory| quota_v2(&directory).or_else(|| quota_v1(&directory)))
-        .collect()
-}
-
-fn quota_v2(directory: &Path) -> Option<f64> {
-    let text = fs::read_to_string(directory.join("cpu.max")).ok()?;
+fn quota_v2(directory: &Path) -> Option<Quota> {
+    let file = directory.join("cpu.max");
+    let text = fs::read_to_string(&file).ok()?;
     let (quota, period) = text.trim().split_once(' ')?;
-    quota_in_cpus(quota, period)
+    Some(Quota { cpus: quota_in_cpus(quota, period)?, file })
 }
 
-fn quota_v1(directory: &Path) -> Option<f64> {
-    let read = |name: &str| fs::read_to_string(directory.join(name)).ok();
-    quota_in_cpus(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?)
+fn quota_v1(directory: &Path) -> Option<Quota> {
+    let file = directory.join("cpu.cfs_quota_us");
+    let period = fs::read_to_string(directory.join("cpu.cfs_period_us")).ok()?;
+    Some(Quota { cpus: quota_in_cpus(&fs::read_to_string(&file).ok()?, &period)?, file })
 }
 
 /// `None` for `max` and -1, which stand for no limit.
@@ -60,6 +71,37 @@ fn quota_in_cpus(quota: &str, period: &str) -> Option<f64> {
     let quota: f64 = quota.trim().parse().ok()?;
     let period: f64 = period.trim().parse().ok()?;
     (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// For how long quotas have kept the groups of this process from the CPUs, by the file that says it. It grows also under a quota that
+/// is gone before anybody reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Throttling(BTreeMap<PathBuf, Duration>);
+
+impl Throttling {
+    /// Up to now. `root` is `/` except in tests.
+    pub fn read(root: &Path) -> Self {
+        // What groups above do to one is in its own `cpu.stat.local`, where they are not seen, as in a container (Linux 6.6).
+        let files =
+            groups(root).into_iter().flat_map(|group| ["cpu.stat", "cpu.stat.local"].map(|name| group.join(name)));
+        let time_of = |file: PathBuf| throttled(&fs::read_to_string(&file).ok()?).map(|time| (file, time));
+        Self(files.filter_map(time_of).collect())
+    }
+
+    /// The CPU time that it took since `earlier`: the most of any group, because those below one are stopped with it. `None` where no
+    /// group counts it.
+    pub fn since(&self, earlier: &Self) -> Option<Duration> {
+        self.0.iter().filter_map(|(file, time)| Some(time.saturating_sub(*earlier.0.get(file)?))).max()
+    }
+}
+
+/// The sum over the CPUs, in microseconds in version 2 and nanoseconds in version 1.
+fn throttled(stat: &str) -> Option<Duration> {
+    let number = |line: &str, name: &str| line.strip_prefix(name)?.trim().parse().ok();
+    stat.lines().find_map(|line| {
+        let in_version_2 = number(line, "throttled_usec ").map(Duration::from_micros);
+        in_version_2.or_else(|| number(line, "throttled_time ").map(Duration::from_nanos))
+    })
 }
 
 /// The field of a `cpu` line after its name (Linux `Documentation/filesystems/proc.rst`): user, nice, system, idle,
@@ -209,13 +251,60 @@ mod tests {
     use syncscope_host::scheduling::{current_thread, lower_to_idle_priority};
 
     fn quota_with(files: &[(&str, &str)]) -> Option<f64> {
-        let root = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+        let (_root, system) = system(files);
+        cpu_quota(system.root()).map(|quota| quota.cpus)
+    }
+
+    /// Whoever has to raise it must find it: it may be that of any group above.
+    #[test]
+    fn a_quota_is_named_by_its_file() {
+        let groups = ["jobs/mine/step/", "jobs/mine/", "jobs/", ""];
+        for (own, mount, file, values) in [
+            ("0::/jobs/mine/step", "", "cpu.max", ["150000 100000", "50000 100000"]),
+            ("1:cpu,cpuacct:/jobs/mine/step", "cpu,cpuacct/", "cpu.cfs_quota_us", ["150000", "50000"]),
+        ] {
+            for smallest in groups {
+                let in_group = |group: &str, name: &str| format!("sys/fs/cgroup/{mount}{group}{name}");
+                let value = |group: &str| values[usize::from(group == smallest)].to_owned();
+                let quotas = groups.map(|group| (in_group(group, file), value(group)));
+                let periods = groups.map(|group| (in_group(group, "cpu.cfs_period_us"), "100000".to_owned()));
+                let all = quotas.iter().chain(&periods).map(|(path, text)| (path.as_str(), text.as_str()));
+                let (_root, system) = system(&all.chain([("proc/self/cgroup", own)]).collect::<Vec<_>>());
+                let file = system.root().join(in_group(smallest, file));
+                assert_eq!(cpu_quota(system.root()), Some(Quota { cpus: 0.5, file }));
+            }
         }
-        cpu_quota(root.path())
+    }
+
+    /// A quota may come and go while a run measures, and is then in no file.
+    #[test]
+    fn what_quotas_took_is_counted_in_whatever_group() {
+        let files = [
+            ("0::/jobs/mine", "jobs/mine/cpu.stat", "throttled_usec"),
+            ("0::/jobs/mine", "jobs/cpu.stat", "throttled_usec"),
+            ("0::/jobs/mine", "cpu.stat", "throttled_usec"),
+            ("0::/", "cpu.stat.local", "throttled_usec"),
+            ("4:memory:/x\n1:cpu,cpuacct:/job", "cpu,cpuacct/job/cpu.stat", "throttled_time"),
+            ("1:cpu:/job\n0::/", "cpu/cpu.stat.local", "throttled_time"),
+        ];
+        for (own, file, field) in files {
+            let read = |microseconds: u64| {
+                let count = if field == "throttled_time" { 1000 * microseconds } else { microseconds };
+                let text = format!("usage_usec 9000000\nnr_throttled 7\n{field} {count}\nnr_bursts 0\n");
+                let path = format!("sys/fs/cgroup/{file}");
+                let (_root, system) = system(&[("proc/self/cgroup", own), (&path, &text)]);
+                // Each reading has a folder of its own.
+                let within =
+                    |(path, time): (PathBuf, Duration)| Some((path.strip_prefix(system.root()).ok()?.into(), time));
+                Throttling(Throttling::read(system.root()).0.into_iter().filter_map(within).collect())
+            };
+            let (before, after) = (read(5_000_000), read(6_500_000));
+            assert_eq!(after.since(&before), Some(Duration::from_millis(1500)), "{file}");
+            assert_eq!(before.since(&before), Some(Duration::ZERO), "{file}");
+        }
+        let (_root, system) = system(&[("proc/self/cgroup", "0::/"), ("sys/fs/cgroup/cpu.stat", "usage_usec 5\n")]);
+        let silent = Throttling::read(system.root());
+        assert_eq!(silent.since(&silent), None, "a group without the controller counts nothing");
     }
 
     /// Such threads keep CPUs awake. They run all the time that other processes leave, and wait for the rest.

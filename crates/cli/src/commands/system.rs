@@ -3,6 +3,7 @@
 use serde_json::json;
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState, Machine, SystemSettings};
 use syncscope_cpu::CpuLaboratory;
+use syncscope_machine::cpu_time::Quota;
 
 use crate::args::SystemFormat;
 use crate::failure::{Failure, Outcome};
@@ -39,7 +40,8 @@ fn as_text(laboratories: &Laboratories) -> String {
     let machine = laboratories.machine();
     let mut gpus = gpu_lines(&machine, &environment);
     gpus.extend(laboratories.without_gpu().map(|reason| line("GPU", &reason)));
-    let mut first = system_lines(&machine, &environment);
+    let quota = laboratories.cpu.as_ref().and_then(CpuLaboratory::quota);
+    let mut first = system_lines(&machine, &environment, quota);
     first.push(line("build", &provenance::tool().to_string()));
     let settings = environment.settings.as_ref().map(setting_lines).unwrap_or_default();
     let topology = laboratories.cpu.as_ref().map(|cpu| cpu.topology().to_string());
@@ -54,15 +56,15 @@ fn line(label: &str, value: &str) -> String {
     format!("{label:12} {value}")
 }
 
-fn system_lines(machine: &Machine, environment: &Environment) -> Vec<String> {
-    let quota = environment.cpu_quota.map_or("none".to_owned(), |cpus| format!("{cpus} CPUs"));
+fn system_lines(machine: &Machine, environment: &Environment, quota: Option<&Quota>) -> Vec<String> {
+    let quota = quota.map(|Quota { cpus, file }| format!("{cpus} CPUs ({})", file.display()));
     vec![
         line("CPU", &machine.cpu.model),
         line("system", &environment.os),
         line("hypervisor", machine.cpu.hypervisor.as_deref().unwrap_or("none detected")),
         line("emulator", environment.emulator.as_deref().unwrap_or("none detected")),
         line("allowed CPUs", &environment.allowed_cpus),
-        line("CPU quota", &quota),
+        line("CPU quota", quota.as_deref().unwrap_or("none")),
         line("governor", environment.governor.as_deref().unwrap_or("not reported")),
     ]
 }

@@ -25,7 +25,13 @@ impl Quota {
     }
 
     pub(crate) fn limit_to_half_a_cpu(&self) {
-        let attempts = [("cpu.cfs_quota_us", "50000"), ("cpu.max", "50000 100000")];
+        self.set_quota("50000");
+    }
+
+    /// Microseconds of each tenth of a second, in the words of version 1: -1 is no limit.
+    pub(crate) fn set_quota(&self, quota: &str) {
+        let in_version_2 = format!("{} 100000", if quota == "-1" { "max" } else { quota });
+        let attempts = [("cpu.cfs_quota_us", quota), ("cpu.max", &in_version_2)];
         assert!(
             attempts
                 .iter()

@@ -182,6 +182,28 @@ fn a_quota_that_is_set_while_a_run_measures_is_said() {
     assert!(is_starved(&run, &text) || says, "{:?}; {text}", run.warnings);
 }
 
+/// The same for some seconds: no file has it before or after.
+#[test]
+fn a_quota_that_comes_and_goes_while_a_run_measures_is_said() {
+    let Some(group) = Quota::that_is_unlimited() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(plain) = small_run(Path::new(&program()), &out) else { return };
+    let mut command = group.command(&program());
+    command.args(plain.get_args()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.spawn().unwrap();
+    while_a_fresh_process_measures(&mut run);
+    // The least there is: other programs leave the run more.
+    group.set_quota("1000");
+    sleep(Duration::from_secs(3));
+    group.set_quota("-1");
+    let ended = run.wait_with_output().unwrap();
+    let (text, (run, _)) = (stderr(&ended), measured(&out));
+    let says = |warning: &str| warning.contains("a CPU quota kept this process's control group from the CPUs");
+    let is_said = says(&text) && run.all_warnings().any(|warning| says(&warning));
+    assert!(is_starved(&run, &text) || is_said, "{:?}; {text}", run.disturbed);
+}
+
 /// As `kill -STOP` and debuggers do: the process that measures waits for whoever has stopped it, and no case is to blame.
 #[test]
 fn a_process_that_is_stopped_has_not_hung() {

@@ -16,6 +16,8 @@ words! {
         Stolen = "stolen",
         /// Other programs used the CPUs.
         Others = "others",
+        /// The quota of a control group kept the run from the CPUs.
+        Throttled = "throttled",
         /// Another hardware thread of the core was active around samples of one thread.
         SmtInterference = "smt_interference",
     }
@@ -56,6 +58,8 @@ records! {
         pub load_end?: Option<f64>,
         /// Time that the hypervisor took; `None` where the system does not report it.
         pub stolen?: Option<StolenTime>,
+        /// Seconds of CPU time for which quotas of its control groups kept the process from the CPUs; `None` where no group counts them.
+        pub throttled_seconds?: Option<f64>,
         /// The share of the allowed CPUs' time that other programs had; `None` where the system does not report it.
         pub others_share?: Option<f64>,
         /// The most memory that the process had at a time; `None` where the system does not report it.
@@ -89,11 +93,22 @@ impl SessionRecord {
         let most = Self::largest_share_of_others(cpus);
         let others = self.others_share.filter(|share| *share > most);
         let others = others.map(|share| Disturbed::of(Disturber::Others, share));
+        let throttled = self.throttled_share(cpus).filter(|share| *share > StolenTime::LARGEST_SHARE).map(|share| {
+            let seconds = self.throttled_seconds.map(|seconds| [seconds; 2]);
+            Disturbed { seconds, ..Disturbed::of(Disturber::Throttled, share) }
+        });
         let stolen = self.stolen.as_ref().filter(|stolen| stolen.share > StolenTime::LARGEST_SHARE).map(|stolen| {
             let seconds = Some([stolen.seconds; 2]);
             Disturbed { seconds, ..Disturbed::of(Disturber::Stolen, stolen.share) }
         });
-        stolen.into_iter().chain(others)
+        stolen.into_iter().chain(throttled).chain(others)
+    }
+
+    /// The share of so many CPUs' time for which quotas kept the process from them; `None` where no group counts it. A group may have
+    /// other processes, on other CPUs.
+    pub fn throttled_share(&self, cpus: usize) -> Option<f64> {
+        let share = self.throttled_seconds? / (self.seconds * cpus as f64);
+        share.is_finite().then_some(share.min(1.0))
     }
 }
 
@@ -133,6 +148,13 @@ impl fmt::Display for Disturbed {
                 f,
                 "the hypervisor took {} % of the run's CPU time (steal time {} s): other guests were active; measure on \
                  the host or on a dedicated instance, or at another time",
+                ends(percent, 1),
+                ends(self.seconds.unwrap_or_default(), 1)
+            ),
+            Disturber::Throttled => write!(
+                f,
+                "a CPU quota kept this process's control group from the CPUs for {} % of the run's CPU time ({} s): raise \
+                 cpu.max of the group, or of one above it",
                 ends(percent, 1),
                 ends(self.seconds.unwrap_or_default(), 1)
             ),
@@ -199,6 +221,18 @@ mod tests {
         assert_eq!(disturbed(0.01), None);
         let text = disturbed(0.0234).unwrap().to_string();
         assert!(text.contains("2.3 %") && text.contains("3.0 s"), "{text}");
+    }
+
+    #[test]
+    fn a_quota_is_named_by_the_time_that_it_took() {
+        let of = |throttled_seconds, seconds| SessionRecord { seconds, throttled_seconds, ..SessionRecord::default() };
+        let disturbed = |record: &SessionRecord| record.disturbed(2).next().map(|found| found.to_string());
+        assert_eq!(disturbed(&of(None, 10.0)), None, "not counted");
+        assert_eq!(disturbed(&of(Some(0.2), 10.0)), None, "one hundredth of the time of 2 CPUs");
+        assert_eq!(of(Some(1.0), 0.0).throttled_share(2), None, "no time, no share");
+        assert_eq!(of(Some(90.0), 10.0).throttled_share(2), Some(1.0), "a group has processes on other CPUs, too");
+        let text = disturbed(&of(Some(5.0), 10.0)).unwrap();
+        assert!(text.contains("25.0 %") && text.contains("(5.0 s)") && text.contains("cpu.max"), "{text}");
     }
 
     #[test]

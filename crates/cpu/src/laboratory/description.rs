@@ -45,7 +45,7 @@ impl CpuLaboratory {
         environment.allowed_cpus = cpu_list::format(&cpus);
         let of = |placement: Placement| (placement.to_string(), boundaries(&self.topology, &placement));
         environment.boundaries = [Placement::Cores, Placement::Close, Placement::Spread].map(of).into();
-        environment.cpu_quota = self.quota;
+        environment.cpu_quota = self.quota().map(|quota| quota.cpus);
         environment.governor = self.system.governor(&cpus);
         environment.boost = self.system.boost();
         environment.load = self.load;
@@ -83,10 +83,11 @@ impl CpuLaboratory {
                      to measure the hardware itself, run on the host or on a dedicated instance"
                 )
             }),
-            self.quota.filter(|quota| *quota < count as f64).map(|quota| {
+            self.quota().map(|quota| quota.cpus).filter(|quota| *quota < count as f64).map(|quota| {
+                // Its path may name a user, and warnings are stored.
                 format!(
                     "a control group limits this process to the time of {quota} of {count} CPUs: raise cpu.max (docker \
-                         --cpus), or use `taskset` to measure on no more CPUs than that"
+                         --cpus; `syncscope system` shows which file), or use `taskset` to measure on no more CPUs than that"
                 )
             }),
             self.clock.fallback_reason().map(|reason| {

@@ -26,7 +26,7 @@ use crate::thinning;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
 use crate::timing::smt_interference::InterferenceDetector;
-use syncscope_machine::cpu_time::{CpuCounters, cpu_quota};
+use syncscope_machine::cpu_time::{CpuCounters, Quota, Throttling, cpu_quota};
 use syncscope_machine::described::{self, Description};
 use syncscope_machine::placement::{self, Placed, place_teams_on};
 use syncscope_machine::studies::{self, core_kinds, core_to_core, inference};
@@ -46,7 +46,7 @@ pub struct CpuLaboratory {
     clock: Clock,
     /// How core cycles are counted on this machine.
     core_cycles: String,
-    quota: Option<f64>,
+    quota: Option<Quota>,
     load: Option<f64>,
     teams: TeamPool,
     processes: ProcessPool,
@@ -134,6 +134,16 @@ impl CpuLaboratory {
         CpuCounters::read(&self.system, cpus.unwrap_or(&self.topology.allowed_cpus()))
     }
 
+    /// The limit on the CPU time of this process, where there is one.
+    pub const fn quota(&self) -> Option<&Quota> {
+        self.quota.as_ref()
+    }
+
+    /// For how long quotas have kept this process from the CPUs so far.
+    pub fn throttling(&self) -> Throttling {
+        Throttling::read(self.system.root())
+    }
+
     /// The most memory that this process had at a time, where the system reports it.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         self.system.peak_memory_bytes()
@@ -199,7 +209,8 @@ impl Laboratory for CpuLaboratory {
         }
         // Loops of an earlier decision would be part of the trial.
         self.awake = None;
-        let (cpus, quota, is_guest) = (self.topology.allowed_cpus(), self.quota, self.system.hypervisor().is_some());
+        let (cpus, is_guest) = (self.topology.allowed_cpus(), self.system.hypervisor().is_some());
+        let quota = self.quota().map(|quota| quota.cpus);
         self.awake = Some(AwakePolicy::decide(self, &cpus, quota, is_guest));
     }
 
@@ -370,7 +381,7 @@ impl CpuLaboratory {
 
     fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {
         let threads = placed.cpus.len();
-        let quota = self.quota.filter(|quota| *quota < threads as f64);
+        let quota = self.quota().map(|quota| quota.cpus).filter(|quota| *quota < threads as f64);
         let oversubscribed =
             placed.oversubscribed().then(|| format!("{threads} threads on {}", plural(placed.available, "CPU")));
         let throttled =
@@ -416,7 +427,7 @@ mod tests {
     #[test]
     fn a_quota_alone_takes_no_cpu_from_the_threads() {
         let mut laboratory = CpuLaboratory::open().unwrap();
-        laboratory.quota = Some(0.5);
+        laboratory.quota = Some(Quota { cpus: 0.5, file: "cpu.max".into() });
         let mut of_threads = |threads| {
             let experiment = on_one_cpu(&mut laboratory, threads);
             (experiment.remark().unwrap(), experiment.protocol().sample_length.is_some())
@@ -428,7 +439,7 @@ mod tests {
     #[test]
     fn a_quota_below_the_threads_is_remarked_in_the_row() {
         let mut laboratory = CpuLaboratory::open().unwrap();
-        laboratory.quota = Some(1.5);
+        laboratory.quota = Some(Quota { cpus: 1.5, file: "cpu.max".into() });
         assert_eq!(on_one_cpu(&mut laboratory, 1).remark(), None, "one thread has enough time");
         let remark = on_one_cpu(&mut laboratory, 2).remark().unwrap();
         assert_eq!(remark, "2 threads on 1 CPU, 2 threads with the time of 1.5 CPUs");

@@ -25,7 +25,7 @@ pub fn trust(data: &RunData) -> Option<String> {
     }
     let virtual_machine =
         data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("this is a virtual machine ({name})"));
-    let disturbed = [emulated(data), others(data), interference(data), stolen(data), virtual_machine];
+    let disturbed = [emulated(data), others(data), interference(data), stolen(data), throttled(data), virtual_machine];
     let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
     let rough = data.rows.iter().filter(|row| State::of(row) == State::Rough).count();
@@ -118,6 +118,13 @@ fn stolen(data: &RunData) -> Option<String> {
     (share > StolenTime::LARGEST_SHARE).then(|| format!("the hypervisor took {:.1} % of the CPU time", 100.0 * share))
 }
 
+/// What quotas took, as [`stolen`].
+fn throttled(data: &RunData) -> Option<String> {
+    let share = share_of_time(data, |session| session.throttled_share(cpus(data)))?;
+    (share > StolenTime::LARGEST_SHARE)
+        .then(|| format!("a CPU quota stopped the run for {:.1} % of the CPU time", 100.0 * share))
+}
+
 /// A share of the CPUs' time over all processes of the run.
 fn share_of_time(data: &RunData, of: impl Fn(&SessionRecord) -> Option<f64>) -> Option<f64> {
     let sessions = data.run.sessions.iter();
@@ -151,6 +158,10 @@ mod tests {
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
         let start = "The hypervisor took 1.5 % of the CPU time; this is a virtual machine (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
+        data.run.sessions[0].throttled_seconds = Some(72.0);
+        let quota = "a CPU quota stopped the run for 15.0 % of the CPU time; this is a virtual machine";
+        assert!(trust(&data).unwrap().contains(quota), "{:?}", trust(&data));
+        data.run.sessions[0].throttled_seconds = None;
         // Joined runs keep the details of the first run and the columns of all.
         data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.9)]);
         data.rows[0].beside_share = Some(0.8);
