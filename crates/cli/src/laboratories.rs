@@ -181,7 +181,9 @@ impl Laboratories {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
         if self.fake.is_none() {
-            warnings.extend(surroundings::warnings(&System::default().unusual(), &surroundings::preloaded()));
+            let unusual = System::default().unusual();
+            let loaded = surroundings::preloaded();
+            warnings.extend(surroundings::warnings(&unusual, &loaded, &surroundings::variables()));
         }
         // A launcher binds each of its processes on purpose.
         let alone = self.cpu.as_ref().filter(|_| self.mpi.is_none());

@@ -160,8 +160,16 @@ pub(crate) fn unusual(read: impl Fn(&str) -> Option<String>) -> BTreeMap<String,
     found.into_iter().filter_map(|(name, value)| Some((name.to_owned(), printable(&value?)))).collect()
 }
 
-/// What to say of a process with these unusual properties and libraries. Filters of system calls are usual in a container.
-pub fn warnings(unusual: &BTreeMap<String, String>, preloaded: &[String]) -> Vec<String> {
+/// Beginnings of the variables by which the C library does another thing in this process: no row says so. Those of OpenMP, MPI and
+/// CUDA are set on most clusters, and rows say how their threads wait.
+const OF_THE_C_LIBRARY: [&str; 2] = ["GLIBC_TUNABLES", "MALLOC_"];
+
+/// What to say of a process with these unusual properties, libraries and variables. Filters of system calls are usual in a container.
+pub fn warnings(
+    unusual: &BTreeMap<String, String>,
+    preloaded: &[String],
+    variables: &BTreeMap<String, String>,
+) -> Vec<String> {
     let properties = unusual.iter().filter(|(name, _)| *name != "seccomp filters");
     let properties: Vec<String> = properties.map(|(name, value)| format!("{name}: {value}")).collect();
     let properties = (!properties.is_empty())
@@ -172,7 +180,11 @@ pub fn warnings(unusual: &BTreeMap<String, String>, preloaded: &[String]) -> Vec
             preloaded.join(", ")
         )
     });
-    properties.into_iter().chain(libraries).collect()
+    let of_c = variables.iter().filter(|(name, _)| OF_THE_C_LIBRARY.iter().any(|first| name.starts_with(first)));
+    let of_c: Vec<String> = of_c.map(|(name, value)| format!("{name}={value}")).collect();
+    let of_c = (!of_c.is_empty())
+        .then(|| format!("the C library is tuned ({}): costs may differ from those without it", of_c.join(" ")));
+    properties.into_iter().chain(libraries).chain(of_c).collect()
 }
 
 /// Which of the files in these lists are mapped. The name may be that of a link to the file.
@@ -289,10 +301,23 @@ mod tests {
             ["off", "bind:0", "10", "SCHED_BATCH", "1", "thread force mitigated", "1", "yes"],
             "{found:?}"
         );
-        let [warning] = &warnings(&found, &[])[..] else { panic!("one sentence") };
+        let none = BTreeMap::new();
+        let [warning] = &warnings(&found, &[], &none)[..] else { panic!("one sentence") };
         assert!(warning.contains("nice: 10") && warning.contains("traced: yes") && !warning.contains("seccomp"));
         let filters = BTreeMap::from([("seccomp filters".to_owned(), "1".to_owned())]);
-        assert!(warnings(&filters, &[]).is_empty());
-        assert!(warnings(&filters, &["a.so".to_owned()])[0].starts_with("a.so was loaded"));
+        assert!(warnings(&filters, &[], &none).is_empty());
+        assert!(warnings(&filters, &["a.so".to_owned()], &none)[0].starts_with("a.so was loaded"));
+    }
+
+    #[test]
+    fn a_tuned_c_library_is_warned_of_and_no_site_wide_variable() {
+        let said = |name: &str, value: &str| warnings(&BTreeMap::new(), &[], &of(&[(name, value)]));
+        for (name, value) in [("GLIBC_TUNABLES", "glibc.pthread.rseq=0"), ("MALLOC_ARENA_MAX", "1")] {
+            let [warning] = &said(name, value)[..] else { panic!("{name}") };
+            assert!(warning.contains(&format!("({name}={value})")), "{warning}");
+        }
+        for name in ["OMP_NUM_THREADS", "UCX_TLS", "NCCL_NVLS_ENABLE", "CUDA_VISIBLE_DEVICES", "LD_BIND_NOW"] {
+            assert!(said(name, "1").is_empty(), "{name}");
+        }
     }
 }
