@@ -28,6 +28,9 @@ impl Changeable {
             ("boost", system.boost().map(|is_on| if is_on { "on" } else { "off" }.to_owned())),
             ("transparent huge pages", settings.transparent_huge_pages),
             ("NUMA balancing", settings.numa_balancing.map(|level| level.to_string())),
+            ("idle states", settings.idle_states),
+            ("frequency range", settings.frequency_range),
+            ("energy preference", settings.energy_preference),
         ];
         let of_system = of_system.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         Self(of_system.chain(settings.process).collect())
@@ -132,6 +135,12 @@ mod tests {
             ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
             ("proc/sys/kernel/numa_balancing", "0"),
             ("proc/self/timerslack_ns", "50000"),
+            ("sys/devices/system/cpu/online", "0"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "C6"),
+            ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq", "800000"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "3800000"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference", "performance"),
         ];
         let changeable = |files: &[(&str, &str)]| {
             let (_root, system) = crate::system::tests::system(files);
@@ -146,6 +155,9 @@ mod tests {
             ("enabled", "[always] madvise never", "transparent huge pages: always instead of madvise"),
             ("numa_balancing", "1", "NUMA balancing: 1 instead of 0"),
             ("timerslack_ns", "1", "timer slack in ns: 1 instead of not set"),
+            ("disable", "1", "idle states: C6 (off) instead of C6"),
+            ("max_freq", "1000000", "frequency range: 800 to 1000 MHz instead of 800 to 3800 MHz"),
+            ("preference", "power", "energy preference: power instead of performance"),
         ] {
             let changed = files.map(|(file, old)| (file, if file.ends_with(path) { content } else { old }));
             assert_eq!(begun.change(&changeable(&changed)).as_deref(), Some(change));

@@ -267,6 +267,8 @@ const fn cpuid_hypervisor() -> Option<String> {
 /// The settings of this system.
 pub fn settings(system: &System) -> SystemSettings {
     let number = |path: &str| system.read(path)?.parse::<u32>().ok();
+    let online = system.online_cpus();
+    let of_cpu = |cpu: u32, file: &str| system.read(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"));
     SystemSettings {
         microcode: listed(system.fields(CPUINFO, ':', "microcode").into_iter()),
         kernel_parameters: system.read("proc/cmdline").map(|line| parameters_that_matter(&line)),
@@ -279,8 +281,37 @@ pub fn settings(system: &System) -> SystemSettings {
         isolated_cpus: cpu_list(system, "sys/devices/system/cpu/isolated"),
         nohz_full_cpus: cpu_list(system, "sys/devices/system/cpu/nohz_full"),
         clocksource: system.read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        idle_states: idle_states(system),
+        frequency_range: listed(online.iter().filter_map(|cpu| {
+            let megahertz = |end| Some(of_cpu(*cpu, &format!("scaling_{end}_freq"))?.parse::<u64>().ok()? / 1000);
+            Some(format!("{} to {} MHz", megahertz("min")?, megahertz("max")?))
+        })),
+        energy_preference: listed(online.iter().filter_map(|cpu| of_cpu(*cpu, "energy_performance_preference"))),
         process: system.unusual(),
     }
+}
+
+/// The driver, the governor and the states of an idle CPU, those that somebody has switched off on some CPUs or on all marked.
+fn idle_states(system: &System) -> Option<String> {
+    const FOLDER: &str = "sys/devices/system/cpu/cpuidle";
+    let cpus = system.online_cpus();
+    let folder = |cpu: &u32, state: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
+    let marked = |state: u32| {
+        let name = system.read(&format!("{}/name", folder(cpus.first()?, state)))?;
+        let is_off =
+            |cpu: &u32| system.read(&format!("{}/disable", folder(cpu, state))).is_some_and(|flag| flag != "0");
+        Some(match cpus.iter().filter(|cpu| is_off(cpu)).count() {
+            0 => name,
+            off if off == cpus.len() => format!("{name} (off)"),
+            off => format!("{name} (off on {off} of {} CPUs)", cpus.len()),
+        })
+    };
+    let states: Vec<String> = (0..).map_while(marked).collect();
+    let of_all = ["current_driver", "current_governor", "current_governor_ro"]
+        .map(|file| system.read(&format!("{FOLDER}/{file}")));
+    let [driver, governor, older] = of_all;
+    let parts: Vec<String> = driver.into_iter().chain(governor.or(older)).chain(states).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What differs of all CPUs, each once; `None` without one.
@@ -502,8 +533,36 @@ pub(crate) mod tests {
             nohz_full_cpus: text(""),
             clocksource: text("tsc"),
             process: BTreeMap::new(),
+            ..SystemSettings::default()
         };
         assert_eq!(settings(&system), expected);
+    }
+
+    /// Administrators and daemons change these while the machine runs.
+    #[test]
+    fn how_cpus_idle_and_which_frequencies_they_may_have_is_read_of_each() {
+        const CPUS: &str = "sys/devices/system/cpu";
+        let mut files = vec![
+            (format!("{CPUS}/online"), "0-1"),
+            (format!("{CPUS}/cpuidle/current_driver"), "intel_idle\n"),
+            (format!("{CPUS}/cpuidle/current_governor_ro"), "menu\n"),
+        ];
+        for (cpu, most, [c1, c6]) in [(0, "3800000", ["1", "0"]), (1, "2000000", ["1", "1"])] {
+            for (state, name, off) in [(0, "POLL", "0"), (1, "C1", c1), (2, "C6", c6)] {
+                files.push((format!("{CPUS}/cpu{cpu}/cpuidle/state{state}/name"), name));
+                files.push((format!("{CPUS}/cpu{cpu}/cpuidle/state{state}/disable"), off));
+            }
+            files.push((format!("{CPUS}/cpu{cpu}/cpufreq/scaling_min_freq"), "800000"));
+            files.push((format!("{CPUS}/cpu{cpu}/cpufreq/scaling_max_freq"), most));
+            files.push((format!("{CPUS}/cpu{cpu}/cpufreq/energy_performance_preference"), "power"));
+        }
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let (_root, system) = system(&files);
+        let found = settings(&system);
+        let states = "intel_idle, menu, POLL, C1 (off), C6 (off on 1 of 2 CPUs)";
+        assert_eq!(found.idle_states.as_deref(), Some(states));
+        assert_eq!(found.frequency_range.as_deref(), Some("800 to 2000 MHz, 800 to 3800 MHz"));
+        assert_eq!(found.energy_preference.as_deref(), Some("power"));
     }
 
     #[test]

@@ -97,6 +97,9 @@ fn setting_lines(settings: &SystemSettings) -> Vec<String> {
         ("mitigated", named(false)),
         ("vulnerable", named(true)),
         ("CPUs", joined(cpus)),
+        ("idle states", settings.idle_states.clone()),
+        ("frequencies", settings.frequency_range.clone()),
+        ("energy", settings.energy_preference.clone()),
         ("memory", joined(memory)),
         ("process", joined(settings.process.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))))),
     ]

@@ -312,6 +312,12 @@ records! {
         pub nohz_full_cpus?: Option<String>,
         /// The clock source of the kernel, such as `tsc`.
         pub clocksource?: Option<String>,
+        /// How an idle CPU sleeps: driver, governor and states, such as `intel_idle, menu, POLL, C1, C6 (off)`.
+        pub idle_states?: Option<String>,
+        /// Between which frequencies the governor may choose, such as `800 to 3800 MHz`; several are joined by commas.
+        pub frequency_range?: Option<String>,
+        /// The energy-performance preference of the CPUs, such as `balance_performance`; several are joined by commas.
+        pub energy_preference?: Option<String>,
         /// What this process has and most others do not (nice, scheduling policy, memory policy, timer slack, a tracer,
         /// filters of system calls, speculation), each with its value.
         pub process?: BTreeMap<String, String>,

@@ -177,6 +177,10 @@ fn settings(run: &Run) -> Vec<Option<Property>> {
         setting("isolated CPUs", |settings| settings.isolated_cpus.clone()),
         setting("CPUs without a tick", |settings| settings.nohz_full_cpus.clone()),
         setting("clock source", |settings| settings.clocksource.clone()),
+        // Older files do not say.
+        property("idle states", settings.and_then(|settings| settings.idle_states.as_ref())),
+        property("frequency range", settings.and_then(|settings| settings.frequency_range.as_ref())),
+        property("energy preference", settings.and_then(|settings| settings.energy_preference.as_ref())),
         setting("process", |settings| Some(or_none(&pairs(&settings.process)))),
     ]
 }
@@ -258,6 +262,16 @@ mod tests {
         let mut c = b.clone();
         c.environment.settings = Some(SystemSettings { aslr: Some(0), ..SystemSettings::default() });
         assert_eq!(names(&b, &c), ["address randomization"]);
+        let d = with_idle_states(&c, "intel_idle, menu, C1, C6");
+        assert!(differences(&c, &d).is_empty());
+        assert_eq!(names(&d, &with_idle_states(&c, "intel_idle, menu, C1, C6 (off)")), ["idle states"]);
+    }
+
+    fn with_idle_states(run: &Run, states: &str) -> Run {
+        let mut run = run.clone();
+        let settings = run.environment.settings.take().unwrap_or_default();
+        run.environment.settings = Some(SystemSettings { idle_states: Some(states.into()), ..settings });
+        run
     }
 
     #[test]
