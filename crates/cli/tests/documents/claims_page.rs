@@ -36,8 +36,8 @@ impl Finding {
     /// The relative width of the interval that decides, as the median over the rows; the widest without intervals.
     fn width(&self) -> u64 {
         let of_row = |row: &Value| {
-            let (ns, low, high) =
-                (row["ns"].as_f64()?, row["interval_ns"][0].as_f64()?, row["interval_ns"][1].as_f64()?);
+            let [ns, low, high] = ["ns", "within_low", "within_high"].map(|column| row[column].as_f64());
+            let (ns, low, high) = (ns?, low?, high?);
             (ns > 0.0).then(|| (1e6 * (high - low) / ns) as u64)
         };
         let mut widths: Vec<u64> = self.found["rows"].as_array().unwrap().iter().filter_map(of_row).collect();

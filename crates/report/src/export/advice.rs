@@ -206,7 +206,7 @@ fn json_advice(advice: &Advice) -> Value {
     json!({
         "need": advice.need.as_str(),
         "on": advice.on.as_str(),
-        "situation": advice.situation,
+        "situation": (!advice.situation.is_empty()).then_some(&advice.situation),
         "decision": decision,
         "reason": choice.is_none().then(|| advice.decision.reason()),
         "choice": choice,
@@ -248,6 +248,16 @@ mod tests {
         };
         let decision = Decision { choice: Some(Box::new(choice)), ..Decision::open(String::new()) };
         Advice { need: Need::Protect, on: Domain::Cpu, situation: "16 threads".into(), decision }
+    }
+
+    #[test]
+    fn a_situation_that_no_row_tells_is_null() {
+        let missing = |situation: &str| {
+            let decision = Decision { measured: false, ..Decision::open("no rows".into()) };
+            json_advice(&Advice { need: Need::Phases, on: Domain::Cpu, situation: situation.into(), decision })
+        };
+        assert_eq!((&missing("")["situation"], &missing("")["decision"]), (&Value::Null, &json!("missing")));
+        assert_eq!(missing("2 threads")["situation"], json!("2 threads"));
     }
 
     #[test]
