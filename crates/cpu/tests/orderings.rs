@@ -227,6 +227,140 @@ fn a_sleeper_may_miss_a_store_that_is_on_its_way() {
     assert!(matches!(of_one_word, Model::NotRefuted(_)), "{of_one_word:?}");
 }
 
+/// A message that the C library copies or fills is data like any other.
+#[test]
+fn what_a_library_copies_is_seen() {
+    let trials = Trials::new(None).unwrap();
+    let sent = |copy: &str, store: &str, load: &str, time: Duration| {
+        let text = format!(
+            "#include <string.h>\nstruct state {{ atomic_int flag; volatile unsigned size; char data[64], from[64]; }};\n\
+             void operation(struct thread *me) {{ struct state *const s = me->memory; char to[64]; const unsigned size = s->size;\n\
+             if (me->number == 0 && me->sent == 1) {{ {copy}; atomic_store_explicit(&s->flag, 1, memory_order_{store}); }}\n\
+             if (me->number == 1) {{ while (!atomic_load_explicit(&s->flag, memory_order_{load})) {{}} me->value = s->data[3]; }} }}\n\
+             void setup(struct thread *me) {{ ((struct state *)me->memory)->size = 9; }}\n\
+             int check(struct thread *me) {{ return me != 0; }}\n"
+        );
+        asked(&trials, "mine.c", &text, &["operation", "setup", "check"], time)
+    };
+    for copy in [
+        "memcpy(s->data, s->from, size)",
+        "memmove(s->data, s->from, size)",
+        "memset(s->data, 1, size)",
+        "memcpy(to, s->data, size); s->data[3] = to[3]",
+    ] {
+        let holds = sent(copy, "release", "acquire", TIME_OF_THE_RIGHT);
+        assert!(matches!(holds, Model::NotRefuted(_)), "{copy}: {holds:?}");
+        for (store, load) in [("relaxed", "acquire"), ("release", "relaxed")] {
+            let breaks = sent(copy, store, load, TIME);
+            assert!(breaks.in_words("x").contains("nothing orders them"), "{copy} {store} {load}: {breaks:?}");
+        }
+    }
+}
+
+/// Code that orders memory by instructions of the processor is not refuted for that the model does not know them.
+#[test]
+fn instructions_of_the_processor_are_not_judged() {
+    let exchange = if cfg!(target_arch = "aarch64") { "swpa %w0, %w0, [%1]" } else { "xchgl %0, (%1)" };
+    let fence = if cfg!(target_arch = "aarch64") { "dmb ish" } else { "mfence" };
+    let lock_with = |acquire: &str| {
+        lock(&format!(
+            "void acquire(struct thread *me) {{ for (int taken = 1; taken;) {{ {acquire} }} }}\n\
+             void release(struct thread *me) {{ atomic_store_explicit(me->x, 0, memory_order_release); }}\n"
+        ))
+    };
+    let by_c = "taken = atomic_exchange_explicit(me->x, 1, memory_order_acquire);";
+    for outside in [
+        format!("__asm__ volatile(\"{exchange}\" : \"+r\"(taken) : \"r\"(me->x) : \"memory\");"),
+        format!("{by_c} __asm__ volatile(\"{fence}\" ::: \"memory\");"),
+    ] {
+        let said = lock_with(&outside);
+        assert!(
+            matches!(&said, Model::Cannot(reason) if reason.contains("does not know its instruction")),
+            "{outside}: {said:?}"
+        );
+    }
+    let hint = if cfg!(target_arch = "aarch64") { "yield" } else { "pause" };
+    let judged = lock_with(&format!("{by_c} __asm__ volatile(\"\" ::: \"memory\"); __asm__ volatile(\"{hint}\");"));
+    assert!(matches!(judged, Model::NotRefuted(_)), "{judged:?}");
+}
+
+/// What a heap and a compiler order by themselves: memory that is given out again, and the first use of a static variable. What is
+/// freed must not be in use.
+#[test]
+fn the_heap_and_static_variables_are_those_of_a_program() {
+    let trials = Trials::new(None).unwrap();
+    let of = |text: &str, time: Duration| {
+        let functions: &[&str] =
+            if text.contains("acquire(") { &["acquire", "release"] } else { &["operation", "check", "setup"] };
+        asked(&trials, "mine.cpp", text, functions, time)
+    };
+    let lock = |node: &str| {
+        format!(
+            "#include <cstdlib>\n#include <new>\nvoid acquire(struct thread *me) {{ {node} }}\n\
+             void release(struct thread *me) {{ me->x->store(0, std::memory_order_release); }}\n"
+        )
+    };
+    let taken = "while (me->x->exchange(*n, std::memory_order_acquire)) {}";
+    for node in [
+        format!("int *n = new int(3); {taken} delete n;"),
+        format!("int *n = (int *)malloc(sizeof(int)); *n = 3; {taken} free(n);"),
+        format!("int *n = (int *)calloc(9, sizeof(int)); n = (int *)realloc(n, 80); *n = n[1] + 3; {taken} free(n);"),
+    ] {
+        let said = of(&lock(&node), TIME_OF_THE_RIGHT);
+        assert!(matches!(said, Model::NotRefuted(_)), "{node}: {said:?}");
+    }
+    let once = "struct big { int v; big(int v) : v(v) {} };\n__attribute__((noinline)) int seven() { return 7; }\n\
+                big &get() { static big b(seven()); return b; }\n\
+                void operation(struct thread *me) { if (get().v != 7) me->x->store(1, std::memory_order_release); }\n\
+                void setup(struct thread *) {}\nint check(struct thread *me) { return me->x->load() == 0; }\n";
+    let said = of(once, TIME_OF_THE_RIGHT);
+    assert!(matches!(said, Model::NotRefuted(_)), "{said:?}");
+    let hazard = |scan: &str, clear: &str| {
+        format!(
+            "struct h {{ std::atomic<int *> head, used; }};\n\
+             void setup(struct thread *me) {{ ((h *)me->memory)->head.store(new int(7), std::memory_order_relaxed); }}\n\
+             void operation(struct thread *me) {{ h *s = (h *)me->memory; if (me->sent > 1) return;\n\
+             if (me->number == 0) {{ int *old = s->head.exchange(new int(7), std::memory_order_acq_rel);\n\
+             std::atomic_thread_fence(std::memory_order_seq_cst); if (s->used.load(std::memory_order_{scan}) != old) delete old; }}\n\
+             if (me->number == 1) {{ int *p = s->head.load(std::memory_order_relaxed); s->used.store(p, std::memory_order_relaxed);\n\
+             std::atomic_thread_fence(std::memory_order_seq_cst);\n\
+             if (s->head.load(std::memory_order_acquire) == p) me->value = *p;\n\
+             s->used.store(nullptr, std::memory_order_{clear}); }} }}\n\
+             int check(struct thread *me) {{ return me != 0; }}\n"
+        )
+    };
+    assert!(matches!(of(&hazard("acquire", "release"), TIME_OF_THE_RIGHT), Model::NotRefuted(_)));
+    for (scan, clear) in [("relaxed", "release"), ("acquire", "relaxed")] {
+        let said = of(&hazard(scan, clear), TIME);
+        assert!(said.in_words("x").contains("nothing orders them"), "{scan} {clear}: {said:?}");
+    }
+}
+
+/// The functions of C++'s library stand between the user's lines and the accesses.
+#[test]
+fn steps_in_the_library_of_cpp_have_lines() {
+    let text = "struct state { std::atomic<bool> taken; std::atomic<int *> p; int word; };\n\
+                void acquire(struct thread *me) { auto *const s = static_cast<state *>(me->memory);\n\
+                while (s->taken.exchange(true, std::memory_order_relaxed)) {}\n\
+                std::atomic_ref<int>(s->word).fetch_add(1);\n\
+                s->p = &s->word;\n}\n\
+                void release(struct thread *me) { auto *const s = static_cast<state *>(me->memory);\n\
+                s->taken.store(false, std::memory_order_relaxed); }\n";
+    let model = asked(&Trials::new(None).unwrap(), "mine.cpp", text, &["acquire", "release"], TIME);
+    let Model::Refuted(refuted) = model else { unreachable!("{model:?}") };
+    let lines: Vec<u32> = refuted.steps.iter().take(5).filter_map(|step| step.line).collect();
+    assert_eq!(lines, [3, 3, 4, 4, 5], "{refuted:?}");
+}
+
+/// Who waits for ever is named, and not those who wait for it in turn.
+#[test]
+fn the_one_that_waits_for_ever_is_named() {
+    let text = "void send(struct thread *me) { atomic_store(me->x, (T)me->sent); }\nvoid receive(struct thread *me) {\n\
+                while (atomic_load(me->x) <= (T)me->sent) {}\n}\n";
+    let model = asked(&Trials::new(None).unwrap(), "mine.c", text, &["send", "receive"], TIME);
+    assert_eq!(model.in_words("x"), "thread 1 waits for ever at line 3", "{model:?}");
+}
+
 /// The model says what it cannot do, and ends in any case.
 #[test]
 fn what_cannot_be_modelled_is_said() {

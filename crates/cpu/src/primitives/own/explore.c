@@ -26,8 +26,6 @@ void __tsan_func_exit(void) {}
 void __tsan_vptr_read(void **pointer) { (void)pointer; }
 void __tsan_vptr_update(void **pointer, void *value) { (void)pointer, (void)value; }
 
-#define SITE ((uintptr_t)__builtin_return_address(0))
-
 static void plain(uintptr_t address, unsigned size, int kind, uintptr_t site) {
     if (!is_running()) return;
     access_bytes(address, size, kind, site);
@@ -188,6 +186,7 @@ static void reset(void) {
     all->execution++;
     memset(&all->sequential, 0, sizeof all->sequential), memset(&all->of_kernel, 0, sizeof all->of_kernel);
     forget_events();
+    forget_heap();
     for (unsigned thread = 0; thread < MOST; thread++) {
         struct strand *const strand = &all->strands[thread];
         strand->state = READY, strand->has_begun = strand->was_tried = strand->was_plain = strand->is_narrow = 0;
@@ -251,7 +250,8 @@ static void *pages(size_t size) {
 }
 
 static void open_model(void) {
-    all = pages(sizeof *all), graph = &all->graph;
+    // The heap begins before the program's variables are kept.
+    all = pages(sizeof *all), graph = &all->graph, allocate(1, 0);
     dl_iterate_phdr(find_local, NULL);
     all->image_size = (size_t)(_end - __data_start);
     all->image = pages(all->image_size);
@@ -268,6 +268,7 @@ static void open_model(void) {
         swapcontext(&all->first, context);
     }
     all->current = NOBODY;
+    keep_heap();
     const stack_t stack = {.ss_sp = pages(STACK), .ss_size = STACK};
     sigaltstack(&stack, NULL);
     const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};

@@ -5,8 +5,8 @@
 // A place in memory has the values that were written to it, in their order. A thread has a view: the oldest value of each place that it
 // may still read. A value that was released carries the view of its writer, which a thread that acquires it joins to its own. Clocks in
 // the views tell whether plain accesses are ordered. A thread that reads the same again and again waits until another value is there,
-// or gives up where its code does. What sequential consistency forbids besides, `sequential.h` knows, and `explore.c` runs the
-// executions: the three are one program, in this order.
+// or gives up where its code does. What sequential consistency forbids besides, `sequential.h` knows, `libraries.h` does what libraries do
+// for a program, and `explore.c` runs the executions: with this file they are one program.
 //
 // Executions are explored by the number of their deviations: a thread that is interrupted, a value that is not the newest one, a store
 // that comes before another one, a loop that is given up, a weak compare-and-swap in vain. Each is replayed from its choices.
@@ -133,6 +133,7 @@ static void print_steps(void) {
 
 // What is broken: threads and places by the site of their accesses.
 static _Noreturn void broken(const char *what, int other, uintptr_t other_site, int thread, uintptr_t site) {
+    fprintf(stderr, "times %u\n", all->times);
     fprintf(stderr, "broken %s %u %u %d", what, all->threads, all->deviations - all->left, other);
     print_site(other_site);
     fprintf(stderr, " %d", thread);
@@ -235,10 +236,13 @@ static void leave(void) {
         }
     }
     if (count == 0) {
-        uintptr_t site = 0;
-        const struct strand *const strand = all->current >= 0 ? self() : &all->strands[0];
-        if (strand->state == WAITS && strand->visited > 0) site = strand->visits[(strand->visited - 1) % VISITS].site;
-        broken("stuck", NOBODY, 0, all->current, site);
+        // The others may wait for one that does not come to meet them.
+        int stuck = all->current >= 0 ? all->current : 0;
+        for (int thread = 0; thread < (int)all->threads && all->strands[stuck].state != WAITS; thread++)
+            if (all->strands[thread].state == WAITS || all->strands[thread].state == SLEEPS) stuck = thread;
+        const struct strand *const strand = &all->strands[stuck];
+        const int is_known = strand->state != MEETS && strand->visited > 0;
+        broken("stuck", NOBODY, 0, stuck, is_known ? strand->visits[(strand->visited - 1) % VISITS].site : 0);
     }
     move_to(able[choose((unsigned)count, 0)]);
 }

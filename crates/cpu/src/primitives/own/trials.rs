@@ -22,8 +22,13 @@ use syncscope_machine::c_compiler;
 
 const TRIAL: &str = include_str!("trial.h");
 
-/// The model of memory, one program of three parts.
-const MODEL: &str = concat!(include_str!("sequential.h"), include_str!("memory.h"), include_str!("explore.c"));
+/// The model of memory, one program of four parts.
+const MODEL: &str = concat!(
+    include_str!("sequential.h"),
+    include_str!("memory.h"),
+    include_str!("libraries.h"),
+    include_str!("explore.c")
+);
 
 /// In front of a source in the model: its waits and meetings are those of the model.
 const OF_MODEL: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid syncscope_model_pause(void);\n\
@@ -126,7 +131,11 @@ impl Trials {
     /// The instructions of an operation, once, from its assembly.
     pub fn code(assembly: &str) -> Vec<String> {
         let lines = body_of(assembly, "syncscope_execute").lines().skip(1).map(|line| line.trim().replace('\t', " "));
-        lines.filter(|line| !line.is_empty() && (!line.starts_with('.') || line.ends_with(':'))).collect()
+        // Around the text of an `asm` statement the compiler says so.
+        let is_code = |line: &String| {
+            !line.is_empty() && !line.starts_with('#') && (!line.starts_with('.') || line.ends_with(':'))
+        };
+        lines.filter(is_code).collect()
     }
 
     /// The instructions that execute an operation once, and what decides what they do: the functions of its file that it calls or
@@ -219,17 +228,20 @@ impl Trials {
         let is_foreign = self.is_foreign.get().copied().unwrap_or_else(|| self.assembly(own).is_ok_and(seen));
         let compiler = compiler_among(own, self.dtype, false, !is_foreign)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
-        let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-w"];
+        // What a library wraps around an access stands then in the user's function.
+        let inlined = "-finline-small-functions";
+        let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", inlined, "-w"];
         let text = functions(&modelled) + &trial_of(own, Program::Model)?;
         let assembly = assembly(own, &compiler, &text, &options)?;
         if let Some(reason) = outside_of_model(&assembly) {
             return Err(reason);
         }
-        let program = self.linked(&compiler, &with_sites(&assembly), Program::Model)?;
+        let files = files_of(&assembly, own);
+        let program = self.linked(&compiler, &with_sites(&assembly, &files), Program::Model)?;
         let mut command = Command::new(program.path().join("trial"));
         let numbers = sizes.iter().flat_map(|(threads, times)| [threads.to_string(), times.to_string()]);
         let said = run(command.arg(time.as_secs_f64().to_string()).args(numbers), time)?;
-        Ok((said, files_of(&assembly, own)))
+        Ok((said, files))
     }
 
     /// What threads on these CPUs, at most so many, see of an operation within a time: the line of `stress.c`.
@@ -315,7 +327,7 @@ fn run(command: &mut Command, time: Duration) -> Result<String, String> {
 /// The instructions that call a function, as gcc and as clang name them, and on AArch64.
 const CALLS: [&str; 3] = ["call", "callq", "bl"];
 
-/// What an operation calls and the model does not know.
+/// What an operation does and the model does not see.
 fn outside_of_model(assembly: &str) -> Option<String> {
     const WIDE: &str = "__tsan_atomic128";
     const UNKNOWN: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", WIDE];
@@ -325,24 +337,92 @@ fn outside_of_model(assembly: &str) -> Option<String> {
         (CALLS.contains(&first) || ["jmp", "b"].contains(&first)).then_some(words.next()?)
     });
     let name = |word: &'_ str| UNKNOWN.iter().any(|begin| word.starts_with(begin));
-    let found = words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word))?;
-    let is_wide = found.starts_with(WIDE);
-    Some(if is_wide { "it has atomic accesses to 16 bytes".to_owned() } else { format!("it calls `{found}`") })
+    let found = words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word));
+    let of_call = |found: &str| {
+        let is_wide = found.starts_with(WIDE);
+        if is_wide { "it has atomic accesses to 16 bytes".to_owned() } else { format!("it calls `{found}`") }
+    };
+    let of_instruction = |found| format!("the memory model of C does not know its instruction `{found}`");
+    found.map(of_call).or_else(|| unseen_instruction(assembly).map(of_instruction))
 }
 
-/// Assembly with a table of where its calls of the model return to, and the file and the line of each.
-fn with_sites(assembly: &str) -> String {
+/// An instruction that accesses or orders memory and that the compiler does not report to the model: one of inline assembly, or a fence
+/// of the processor, as those of C are calls.
+fn unseen_instruction(assembly: &str) -> Option<String> {
+    const ORDERS: [&str; 7] = ["mfence", "lfence", "sfence", "lock", "cpuid", "dmb", "dsb"];
+    let mut is_inline = false;
+    for line in assembly.lines().map(str::trim) {
+        if line.ends_with("APP") && line.starts_with(['#', '/']) {
+            is_inline = !line.ends_with("NO_APP");
+        }
+        let instructions = line.split(';').map(behind_label);
+        let instructions = instructions.filter(|one| !one.is_empty() && !one.starts_with(['#', '/', '.']));
+        let is_unseen = |one: &&str| {
+            let orders = one.split_whitespace().any(|word| ORDERS.contains(&word));
+            orders || (is_inline && one.contains(['(', '[']))
+        };
+        if let Some(found) = instructions.clone().find(is_unseen) {
+            // `lock; xadd` is one instruction.
+            let all = instructions.collect::<Vec<_>>().join("; ");
+            return Some(
+                if found == "lock" { all } else { found.to_owned() }.split_whitespace().collect::<Vec<_>>().join(" "),
+            );
+        }
+    }
+    None
+}
+
+/// An instruction without the label in front of it.
+fn behind_label(text: &str) -> &str {
+    let is_label = |text: &str| text.trim().chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    text.split_once(':').filter(|(label, _)| is_label(label)).map_or(text, |(_, rest)| rest).trim()
+}
+
+/// Functions of the C library that a compiler calls, or leaves, to copy and fill memory.
+const COPIES: [&str; 3] = ["memcpy", "memmove", "memset"];
+
+/// Whether the model has a function of this name that accesses the program's memory: for the compiler, or in place of a library's.
+fn is_of_model(name: &str) -> bool {
+    let name = name.split('@').next().unwrap_or(name);
+    name == "free" || ["__tsan_", "__cxa_guard_", "_Zd"].iter().any(|begin| name.starts_with(begin))
+}
+
+/// A call of one of [`COPIES`] as one of the model's function for it, which sees the accesses.
+fn seen_copy(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let is_call = words.next().is_some_and(|word| CALLS.contains(&word));
+    let name = words.next().filter(|_| is_call)?.split('@').next()?;
+    // What a hardened library calls instead has one more argument.
+    let copy = COPIES.iter().find(|copy| name == **copy || name == format!("__{copy}_chk"))?;
+    Some(line.replacen(name, &format!("__tsan_{copy}"), 1))
+}
+
+/// Assembly with a table of where its calls of the model return to, and the file and the line of each. An access in a function of a
+/// library, such as `std::atomic::load`, is at the user's line that precedes it.
+fn with_sites(assembly: &str, files: &BTreeMap<i32, Option<String>>) -> String {
     let (mut text, mut table, mut place, mut number) = (String::new(), String::new(), (0, 0), 0);
+    let of_library: Vec<i32> = numbered_files(assembly)
+        .filter(|(number, name)| name.starts_with('/') && !files.contains_key(number))
+        .map(|(number, _)| number)
+        .collect();
     for line in assembly.lines() {
+        let seen = seen_copy(line);
+        let line = seen.as_deref().unwrap_or(line);
         text.push_str(line);
         text.push('\n');
         let mut words = line.split_whitespace();
         match words.next() {
             Some(".loc") => {
-                let mut numbers = words.filter_map(|word| word.parse::<u32>().ok());
-                place = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+                let mut numbers = words.filter_map(|word| word.parse::<i32>().ok());
+                let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+                if !of_library.contains(&found.0) {
+                    place = found;
+                }
             }
-            Some(name) if CALLS.contains(&name) && line.contains("__tsan_") => {
+            Some(".cfi_startproc") => {
+                place = (0, 0);
+            }
+            Some(name) if CALLS.contains(&name) && words.next().is_some_and(is_of_model) => {
                 number += 1;
                 let _ = writeln!(text, ".Lsyncscope_site_{number}:");
                 let _ = writeln!(table, "\t.quad .Lsyncscope_site_{number}\n\t.long {}\n\t.long {}", place.0, place.1);
@@ -354,19 +434,25 @@ fn with_sites(assembly: &str) -> String {
     format!("{text}\t.section syncscope_sites,\"aw\"\n\t.balign 8\n{table}\t.quad 0\n\t.quad 0\n")
 }
 
+/// The files of assembly by their numbers.
+fn numbered_files(assembly: &str) -> impl Iterator<Item = (i32, &str)> {
+    assembly.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix(".file")?.trim_start();
+        let number = rest.split_whitespace().next()?.parse().ok()?;
+        Some((number, rest.rsplit('"').nth(1)?))
+    })
+}
+
 /// The numbers that assembly gives to the user's files: the one of the operation, and by their names those that `#line` in it names.
 fn files_of(assembly: &str, own: &OwnOperation) -> BTreeMap<i32, Option<String>> {
     let name = own.file.as_deref().unwrap_or("statement");
     let is_included =
         |file: &str| own.text.lines().any(|line| line.starts_with("#line") && line.split('"').nth(1) == Some(file));
-    let of = |line: &str| {
-        let rest = line.trim_start().strip_prefix(".file")?.trim_start();
-        let number = rest.split_whitespace().next()?.parse().ok()?;
-        let file = rest.rsplit('"').nth(1)?;
+    let of = |(number, file): (i32, &str)| {
         let is_own = file == name || name.rsplit('/').next() == Some(file);
         (is_own || is_included(file)).then(|| (number, (!is_own).then(|| file.to_owned())))
     };
-    assembly.lines().filter_map(of).collect()
+    numbered_files(assembly).filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -381,8 +467,55 @@ mod tests {
             assert_eq!(outside_of_model(&of("pthread_mutex_lock")).as_deref(), Some("it calls `pthread_mutex_lock`"));
             assert_eq!(outside_of_model(&of("__tsan_atomic32_store")), None);
             let is_jump = call.starts_with(['j', 'b']) && !call.starts_with("bl");
-            assert_eq!(with_sites(&of("__tsan_atomic32_store")).contains("\t.long 1\n\t.long 7"), !is_jump, "{call}");
+            assert_eq!(
+                with_sites(&of("__tsan_atomic32_store"), &BTreeMap::new()).contains("\t.long 1\n\t.long 7"),
+                !is_jump,
+                "{call}"
+            );
         }
+    }
+
+    /// What no compiler reports to the model must not be taken for nothing.
+    #[test]
+    fn instructions_that_the_model_does_not_see_are_named() {
+        let inline = |text: &str| format!("\t#APP\n# 3 \"a.c\" 1\n\t{text}\n# 0 \"\" 2\n\t#NO_APP\n");
+        for (seen, unseen) in [
+            (inline("xchgl %eax, (%rdx)"), Some("xchgl %eax, (%rdx)")),
+            (inline("1:\tlock; xaddl %eax, %ecx"), Some("lock; xaddl %eax, %ecx")),
+            (inline("lock\taddl $0, -4(%rsp)"), Some("lock addl $0, -4(%rsp)")),
+            (inline("mfence"), Some("mfence")),
+            (inline("stlr\tw1, [x0]"), Some("stlr w1, [x0]")),
+            ("\t//APP\n\tdmb ish\n\t//NO_APP\n".to_owned(), Some("dmb ish")),
+            ("\tmfence\n".to_owned(), Some("mfence")),
+            (inline(""), None),
+            (inline("pause"), None),
+            (inline("bsfl %eax, %ecx"), None),
+            (inline("nop") + "\tmovl\t(%rax), %eax\n", None),
+            ("\t.string\t\"mfence\"\n".to_owned(), None),
+        ] {
+            assert_eq!(unseen_instruction(&seen).as_deref(), unseen, "{seen}");
+        }
+    }
+
+    #[test]
+    fn calls_that_copy_memory_are_those_of_the_model() {
+        assert_eq!(seen_copy("\tcall\tmemcpy@PLT").as_deref(), Some("\tcall\t__tsan_memcpy@PLT"));
+        assert_eq!(seen_copy("\tbl\t__memset_chk").as_deref(), Some("\tbl\t__tsan_memset"));
+        for other in
+            ["\tcall\tmemcpy_of_mine@PLT", "\tcall\t__tsan_memcpy@PLT", "memcpy:", "\t.quad\tmemcpy", "\tcall\tmemcmp"]
+        {
+            assert_eq!(seen_copy(other), None, "{other}");
+        }
+    }
+
+    /// Where a library's function is inlined, a place of the user is in front of it.
+    #[test]
+    fn an_access_in_a_library_is_at_the_users_line() {
+        let assembly = "\t.file 1 \"own.cpp\"\n\t.file 2 \"/usr/include/atomic\"\nf:\n\t.cfi_startproc\n\t.loc 1 7 3\n\t.loc 2 99 1\n\
+                        \tcall\t__tsan_atomic32_store\ng:\n\t.cfi_startproc\n\t.loc 2 98 1\n\tcall\t__tsan_atomic32_load\n";
+        let table = with_sites(assembly, &BTreeMap::from([(1, None)]));
+        let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("\t.long")).collect();
+        assert_eq!(rows, ["\t.long 1", "\t.long 7", "\t.long 0", "\t.long 0"], "{table}");
     }
 
     #[test]

@@ -1,0 +1,108 @@
+// What libraries do for a program in the model, and would not report to it: copies of memory, the heap, and the first use of static
+// variables. It stands between `memory.h` and `explore.c`.
+#define SITE ((uintptr_t)__builtin_return_address(0))
+
+static int is_running(void);
+static void plain(uintptr_t address, unsigned size, int kind, uintptr_t site);
+
+#define COPY(NAME)                                                                     \
+    void *__tsan_##NAME(void *to, const void *from, unsigned long size) {              \
+        plain((uintptr_t)from, (unsigned)size, PLAIN_READ, SITE);                      \
+        plain((uintptr_t)to, (unsigned)size, PLAIN_WRITE, SITE);                       \
+        return memmove(to, from, size);                                                \
+    }
+COPY(memcpy) COPY(memmove)
+void *__tsan_memset(void *to, int value, unsigned long size) {
+    plain((uintptr_t)to, (unsigned)size, PLAIN_WRITE, SITE);
+    return memset(to, value, size);
+}
+
+// No memory is given out twice in an execution: the order by which a heap may do that is none of the program's. In front of each
+// block stands its size. What comes before the first execution stays.
+enum { HEAP = 1 << 26, UNIT = 64, MOST_FREED = 1024 };
+static struct heap {
+    size_t used, kept;
+} *heap;
+
+static void *allocate(size_t size, size_t unit) {
+    if (heap == NULL) {
+        heap = mmap(NULL, HEAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (heap == MAP_FAILED) cannot("there is no memory for it");
+        heap->used = sizeof *heap;
+    }
+    if (unit < UNIT) unit = UNIT;
+    const size_t at = (heap->used + sizeof size + unit - 1) / unit * unit;
+    if (size > HEAP || at + size > HEAP) cannot("it uses too much memory");
+    heap->used = at + size;
+    char *const block = (char *)heap + at;
+    memcpy(block - sizeof size, &size, sizeof size);
+    return block;
+}
+
+static size_t size_of(const void *block) {
+    size_t size;
+    memcpy(&size, (const char *)block - sizeof size, sizeof size);
+    return size;
+}
+
+// Another thread may not access it any more: that is as a write to its begin.
+static void release_block(void *block, uintptr_t site) {
+    if (block == NULL || !is_running()) return;
+    const size_t size = size_of(block);
+    plain((uintptr_t)block, (unsigned)(size < MOST_FREED ? size : MOST_FREED), PLAIN_WRITE, site);
+}
+
+static void keep_heap(void) {
+    if (heap != NULL) heap->kept = heap->used;
+}
+static void forget_heap(void) {
+    if (heap != NULL && heap->kept > 0) heap->used = heap->kept;
+}
+
+void *malloc(size_t size) { return allocate(size, 0); }
+void *calloc(size_t count, size_t size) {
+    size_t all;
+    if (__builtin_mul_overflow(count, size, &all)) return NULL;
+    return memset(allocate(all, 0), 0, all);
+}
+void *realloc(void *block, size_t size) {
+    void *const other = allocate(size, 0);
+    if (block == NULL) return other;
+    const size_t old = size_of(block), both = old < size ? old : size;
+    if (is_running()) plain((uintptr_t)block, (unsigned)(both < MOST_FREED ? both : MOST_FREED), PLAIN_READ, SITE);
+    memcpy(other, block, both);
+    release_block(block, SITE);
+    return other;
+}
+void *aligned_alloc(size_t unit, size_t size) { return allocate(size, unit); }
+void *memalign(size_t unit, size_t size) { return allocate(size, unit); }
+int posix_memalign(void **block, size_t unit, size_t size) { return *block = allocate(size, unit), 0; }
+void free(void *block) { release_block(block, SITE); }
+
+// `new` and `delete` of C++: they would call these from the library.
+#define NEW(NAME) void *NAME(size_t size) { return allocate(size, 0); }
+#define NEW_ALIGNED(NAME) void *NAME(size_t size, size_t unit) { return allocate(size, unit); }
+NEW(_Znwm) NEW(_Znam) NEW_ALIGNED(_ZnwmSt11align_val_t) NEW_ALIGNED(_ZnamSt11align_val_t)
+#define DELETE(NAME) void NAME(void *block) { release_block(block, SITE); }
+DELETE(_ZdlPv) DELETE(_ZdaPv) DELETE(_ZdlPvm) DELETE(_ZdaPvm) DELETE(_ZdlPvSt11align_val_t) DELETE(_ZdaPvSt11align_val_t)
+DELETE(_ZdlPvmSt11align_val_t) DELETE(_ZdaPvmSt11align_val_t)
+
+// A static variable of a function is initialized once: the first byte of its guard says that it is, the second one that a thread does it.
+int __cxa_guard_acquire(char *guard) {
+    if (!is_running()) return !*guard;
+    const uintptr_t done = (uintptr_t)guard, taken = done + 1;
+    for (uint8_t nobody = 0; !load(done, 1, ACQUIRE, SITE); nobody = 0) {
+        if (!swap(taken, 1, &nobody, 1, 0, ACQUIRE, ACQUIRE, SITE)) continue;
+        if (!load(done, 1, ACQUIRE, SITE)) return 1;
+        store(taken, 1, 0, RELEASE, SITE);
+    }
+    return 0;
+}
+void __cxa_guard_release(char *guard) {
+    if (!is_running()) return (void)(*guard = 1);
+    store((uintptr_t)guard, 1, 1, RELEASE, SITE);
+    store((uintptr_t)guard + 1, 1, 0, RELEASE, SITE);
+}
+void __cxa_guard_abort(char *guard) {
+    if (is_running()) store((uintptr_t)guard + 1, 1, 0, RELEASE, SITE);
+}
