@@ -61,7 +61,9 @@ impl Access {
             Self::Signal
         } else if has(&["thread_fence"]) {
             Self::Fence
-        } else if !is_method && !["atomic_", "__atomic_", "__c11_atomic_"].iter().any(|begin| name.starts_with(begin)) {
+        } else if !is_method
+            && !["atomic_", "__atomic_", "__c11_atomic_", "__nv_atomic_"].iter().any(|begin| name.starts_with(begin))
+        {
             Self::Unknown
         } else if has(&["exchange", "fetch", "test_and_set"]) {
             Self::Update
@@ -104,7 +106,7 @@ const FENCES: [(&str, Option<(Step, &str)>); 9] = [
 ];
 
 /// Calls that have `seq_cst` if they name no order: how many arguments they have then.
-const IMPLIED: [(&str, usize); 12] = [
+const IMPLIED: [(&str, usize); 13] = [
     ("load", 0),
     ("store", 1),
     ("exchange", 1),
@@ -117,21 +119,33 @@ const IMPLIED: [(&str, usize); 12] = [
     ("compare_exchange_weak", 2),
     ("flag_test_and_set", 0),
     ("flag_clear", 0),
+    ("flag_test", 0),
 ];
 
-/// Scopes of `cuda::atomic_ref`, from the narrowest.
-const SCOPES: [&str; 4] = ["thread_scope_thread", "thread_scope_block", "thread_scope_device", "thread_scope_system"];
+/// Scopes from the narrowest: those of `cuda::atomic_ref`, and those of the compiler's functions.
+const SCOPES: [&[&str]; 2] = [
+    &["thread_scope_thread", "thread_scope_block", "thread_scope_device", "thread_scope_system"],
+    &[
+        "__NV_THREAD_SCOPE_THREAD",
+        "__NV_THREAD_SCOPE_BLOCK",
+        "__NV_THREAD_SCOPE_CLUSTER",
+        "__NV_THREAD_SCOPE_DEVICE",
+        "__NV_THREAD_SCOPE_SYSTEM",
+    ],
+];
 
 /// The orderings of a source that functions of these names reach, or all of them if none is named.
 pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
     let source = Source::new(source);
-    let mut finder = Finder { source: &source, is_gpu, aliases: aliases(&source), found: Found::default() };
+    let (aliases, flags) = (aliases(&source), flags(&source));
+    let mut finder = Finder { source: &source, is_gpu, aliases, flags, found: Found::default() };
     let is_reached = source.reachable(functions);
     let mut is_using = false;
     for token in (0..source.tokens.len()).filter(|token| is_reached[*token]) {
         match (source.tokens[token].kind, source.word(token)) {
             (Kind::Word, "using") => is_using = true,
-            (Kind::Sign, ";") => is_using = false,
+            // Behind it stands a type, whose arguments may be orders.
+            (Kind::Sign, ";" | "=") => is_using = false,
             (Kind::Word, _) if !is_using => finder.word(token),
             (Kind::Text, _) => finder.assembly(token),
             _ => {}
@@ -153,6 +167,8 @@ struct Finder<'a> {
     is_gpu: bool,
     /// Other names of `memory_order`.
     aliases: Vec<&'a str>,
+    /// Variables of the type `atomic_flag`.
+    flags: Vec<&'a str>,
     found: Found,
 }
 
@@ -167,6 +183,15 @@ fn aliases<'a>(source: &'a Source<'_>) -> Vec<&'a str> {
         _ => None,
     };
     (0..source.tokens.len()).filter(|token| source.word(*token) == "memory_order").filter_map(of).collect()
+}
+
+/// `std::atomic_flag a, *b;`
+fn flags<'a>(source: &'a Source<'_>) -> Vec<&'a str> {
+    let declared = (0..source.tokens.len()).filter(|token| source.word(*token) == "atomic_flag");
+    let behind = |token: usize| {
+        (token + 1..source.tokens.len()).take_while(|at| ![";", ")", "(", "{", "="].contains(&source.word(*at)))
+    };
+    declared.flat_map(behind).filter(|at| source.tokens[*at].kind == Kind::Word).map(|at| source.word(at)).collect()
 }
 
 impl Finder<'_> {
@@ -202,7 +227,7 @@ impl Finder<'_> {
                 source.calls.iter().find(|call| call.name == token).map(|call| self.left_out(call.name, call.close));
             return self.add(token, format!("{name}()"), weaker.map(change).into_iter().chain(left_out).collect());
         }
-        if let Some(pair) = SCOPES.windows(2).find(|pair| pair[1] == word) {
+        if let Some(pair) = SCOPES.iter().flat_map(|scopes| scopes.windows(2)).find(|pair| pair[1] == word) {
             let edits = vec![(source.tokens[token].range.clone(), pair[0].to_owned())];
             return self.add(
                 token,
@@ -211,7 +236,9 @@ impl Finder<'_> {
             );
         }
         let reason = match word {
-            "memory_order_" | "__ATOMIC_" => "a macro pastes its order: write the whole name to have it tried",
+            "memory_order_" | "__ATOMIC_" | "__NV_ATOMIC_" => {
+                "a macro pastes its order: write the whole name to have it tried"
+            }
             "volatile" if source.calls.iter().all(|call| call.name + 1 != token) => "it names no ordering",
             _ if is_called && word.starts_with("__syncthreads_") => "its result is used",
             "sync" | "arrive_and_wait" if is_called && self.is_gpu => "a method of a library",
@@ -227,8 +254,10 @@ impl Finder<'_> {
         if let Some(order) = word.strip_prefix("memory_order_") {
             return Some((Order::of(order)?, "memory_order_"));
         }
-        if let Some(order) = word.strip_prefix("__ATOMIC_") {
-            return Some((Order::of(&order.to_ascii_lowercase())?, "__ATOMIC_"));
+        for prefix in ["__ATOMIC_", "__NV_ATOMIC_"] {
+            if let Some(order) = word.strip_prefix(prefix) {
+                return Some((Order::of(&order.to_ascii_lowercase())?, prefix));
+            }
         }
         let is_of_type =
             |at: usize| self.source.is_behind(at, &["memory_order"]) || self.source.is_behind(at, &self.aliases);
@@ -254,7 +283,8 @@ impl Finder<'_> {
             return self.leave_out(token, name, "it orders nothing between threads");
         }
         let spelled = |order: Order| {
-            let word = if prefix == "__ATOMIC_" { order.word().to_ascii_uppercase() } else { order.word().to_owned() };
+            let word =
+                if prefix.starts_with("__") { order.word().to_ascii_uppercase() } else { order.word().to_owned() };
             format!("{prefix}{word}")
         };
         let range = &source.tokens[token].range;
@@ -278,7 +308,13 @@ impl Finder<'_> {
         let is_method = source.is_behind(name, &[".", "->"]);
         let (function, first) =
             if is_method { (word, 0) } else { (word.strip_prefix("atomic_").unwrap_or_default(), 1) };
-        let function = if is_method && word == "test_and_set" { "flag_test_and_set" } else { function };
+        // Of other classes, `clear` and `test` are something else.
+        let is_of_flag = is_method
+            && (word == "test_and_set"
+                || (["clear", "test"].contains(&word)
+                    && self.flags.contains(&source.word(source.variable_before(name)))));
+        let of_flag = format!("flag_{word}");
+        let function = if is_of_flag { &of_flag } else { function };
         let fits =
             |(known, count): &&(&str, usize)| *known == function && count + first == source.count_arguments(call);
         if !IMPLIED.iter().any(|known| fits(&known)) || close >= source.tokens.len() {

@@ -70,10 +70,27 @@ fn is_declared_plainly(source: &Source<'_>, name: &str, declared: &BTreeMap<&str
     (2..source.tokens.len()).filter(|token| source.word(*token) == name && !is_declaration(token)).any(|token| {
         let is_word = |at: usize| source.tokens[at].kind == Kind::Word && !STATEMENTS.contains(&source.word(at));
         is_word(token - 1)
+            || is_among_declared(source, token, &is_word)
             || (source.word(token - 1) == "*"
                 && is_word(token - 2)
                 && ["=", ";", ",", ")"].contains(&source.word(token + 1)))
     })
+}
+
+/// Whether a name behind a comma is declared: `int a, *b[2], c;`.
+fn is_among_declared(source: &Source<'_>, name: usize, is_word: &dyn Fn(usize) -> bool) -> bool {
+    if (0..name).rev().find(|at| source.word(*at) != "*").is_none_or(|at| source.word(at) != ",") {
+        return false;
+    }
+    let mut depth = 0;
+    let first = (0..name).rev().take_while(|at| {
+        depth += i32::from([")", "]", "}"].contains(&source.word(*at)))
+            - i32::from(["(", "[", "{"].contains(&source.word(*at)));
+        depth >= 0 && (depth > 0 || ![";", "}"].contains(&source.word(*at)))
+    });
+    let first = first.last().unwrap_or(name);
+    let second = (first + 1..name).find(|at| source.word(*at) != "*").unwrap_or(first);
+    second > first && is_word(first) && source.tokens[second].kind == Kind::Word
 }
 
 /// The token behind the name of an atomic type: `atomic_int`, `_Atomic int`, `_Atomic(int)`, `std::atomic<int>`.
@@ -120,13 +137,15 @@ fn operator(source: &Source<'_>, token: usize, is_pointer: bool) -> Option<Strin
     let is_dereferenced = before(1) == "*" && !is_value(2);
     if (is_pointer && !is_dereferenced && !is_indexed)
         || (before(1) == "&" && !is_value(2))
-        || [".", "->", "::"].contains(&source.word(last))
+        || [".", "->", "::", "("].contains(&source.word(last))
         || ([".", "->"].contains(&before(1)))
         || source.is_behind(token, &["."]) && ["{", ","].contains(&source.word(token.saturating_sub(2)))
     {
         return None;
     }
-    let is_alone = ["(", ","].contains(&before(1)) && [")", ","].contains(&source.word(last));
+    // It may be taken by reference.
+    let is_alone =
+        ["(", ","].contains(&before(1 + usize::from(is_dereferenced))) && [")", ","].contains(&source.word(last));
     let call = source.call_of[token].map(|call| source.word(source.calls[call].name));
     if (is_alone && !["if", "while", "for", "switch"].contains(&call.unwrap_or_default()))
         || ["sizeof", "decltype", "alignof", "_Alignof"].contains(&call.unwrap_or_default())
@@ -199,6 +218,10 @@ mod tests {
             "struct s *const a = f(); a = 0; if (a) {}",
             "int c = 1; c++;",
             "struct { bool d; } t; t.d = 1;",
+            "int e, a; unsigned *q, c[2], d = 1; a = b2; if (a != e) d = c[0];",
+            "put(*me->x, 0);",
+            "struct s *n = f(1, 2), *p = n; p = 0;",
+            "auto &w2 = g(); g().store(1); } std::atomic<int> &g() { u();",
         ] {
             assert!(
                 found(&format!("{declared}void f() {{ {text} }}")).is_empty(),

@@ -49,6 +49,18 @@ impl<'a> Source<'a> {
         token > 0 && signs.contains(&self.word(token - 1))
     }
 
+    /// The name of the variable whose method has this name: `v` of `v.store()` and of `v[i]->store()`.
+    pub(crate) fn variable_before(&self, method: usize) -> usize {
+        let end = method.saturating_sub(2);
+        let mut depth = 0;
+        let opening = (0..=end).rev().find(|at| {
+            depth += i32::from(self.word(*at) == "]") - i32::from(self.word(*at) == "[");
+            depth == 0
+        });
+        let first = opening.filter(|_| self.word(end) == "]").and_then(|at| at.checked_sub(1));
+        first.unwrap_or(end)
+    }
+
     /// The line, and the file where `#line` names one.
     pub(crate) fn place_of(&self, at: usize) -> (u32, Option<String>) {
         let (behind, line, file) = self.marks.iter().rfind(|mark| mark.0 <= at).cloned().unwrap_or((0, 1, None));

@@ -131,6 +131,45 @@ fn a_change_is_the_only_difference_and_changes_add_up() {
     assert_eq!(find("int f(int memory_order) { return 0; }", &[], false), Found::default());
 }
 
+/// A flag's methods have names that other classes have, too, and orders may be arguments of a type.
+#[test]
+fn flags_and_arguments_of_types_have_orders() {
+    let source = "struct s { std::atomic_flag f, *g[2]; std::vector<int> v; };\nusing L = Spin<std::memory_order_acquire>;\n\
+                  void o(s *p) { while (p->f.test_and_set()) while (p->g[i + 1]->test()) {}\n p->f.clear(); p->v.clear(); v[0].test(); }";
+    assert_eq!(
+        orderings(source, false),
+        [
+            "2 acquire: relaxed",
+            "3 test_and_set (seq_cst): acq_rel, relaxed",
+            "3 test (seq_cst): acquire, relaxed",
+            "4 clear (seq_cst): release, relaxed",
+        ]
+    );
+    assert!(variants(source, false).iter().any(|text| text.contains("p->f.clear(std::memory_order_release);")));
+    assert!(orderings("using std::memory_order_acquire; using enum std::memory_order;", false).is_empty());
+}
+
+/// The functions that NVIDIA's compiler has built in.
+#[test]
+fn functions_of_nvidias_compiler_have_orders_and_scopes() {
+    let source = "void f() { __nv_atomic_store_n(p, 1, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);\n\
+                  __nv_atomic_compare_exchange_n(p, &e, 1, 0, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_BLOCK);\n\
+                  __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_SYSTEM); }";
+    assert_eq!(
+        orderings(source, true),
+        [
+            "1 __nv_atomic_store_n release: relaxed",
+            "1 __NV_THREAD_SCOPE_DEVICE: __NV_THREAD_SCOPE_CLUSTER",
+            "2 __nv_atomic_compare_exchange_n acq_rel: acquire, release, relaxed",
+            "2 __nv_atomic_compare_exchange_n acquire (in vain): relaxed",
+            "2 __NV_THREAD_SCOPE_BLOCK: __NV_THREAD_SCOPE_THREAD",
+            "3 __nv_atomic_thread_fence seq_cst: acq_rel, left out",
+            "3 __NV_THREAD_SCOPE_SYSTEM: __NV_THREAD_SCOPE_DEVICE",
+        ]
+    );
+    assert!(variants(source, true)[0].contains("__NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE"));
+}
+
 /// Other names of the type are looked through; what is not tried is said.
 #[test]
 fn aliases_are_orders_and_pasted_ones_are_named() {
