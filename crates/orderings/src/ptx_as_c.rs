@@ -42,7 +42,27 @@ const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned coun
     void syncscope_model_narrow(unsigned first, unsigned count);\n\
     uint32_t __tsan_syncscope32(uint32_t *, uint32_t, char, int);\n\
     uint64_t __tsan_syncscope64(uint64_t *, uint64_t, char, int);\n\
-    static uint64_t syncscope_shared[4][512], syncscope_arrived[32];\n";
+    static uint64_t syncscope_arrived[32];\n";
+
+/// Bytes of `me.shared`: 1024 elements of the widest type.
+const SHARED_BYTES: usize = 8 * 1024;
+
+/// The variables that a program has in shared memory, by their offsets there, and how long it is. `me.shared` is a parameter.
+fn shared_variables(ptx: &str) -> (BTreeMap<&str, usize>, usize) {
+    let mut found = BTreeMap::new();
+    let mut end = if ptx.contains("_param_10]") { SHARED_BYTES } else { 0 };
+    for line in ptx.lines().filter_map(|line| line.trim().strip_suffix(';')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(at) = words.iter().position(|word| *word == ".shared") else { continue };
+        let (Some(name), [.., kind, _]) = (words.last(), &words[at..]) else { continue };
+        let (name, count) = name.split_once('[').unwrap_or((name, "1]"));
+        let bits = kind.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<usize>();
+        let (Ok(bits), Ok(count)) = (bits, count.trim_end_matches(']').parse::<usize>()) else { continue };
+        found.insert(name, end);
+        end += (bits / 8 * count).next_multiple_of(16);
+    }
+    (found, end)
+}
 
 /// The kernels of a program in PTX as C functions of a thread: pairs of their names. Lines of the user's file, the first of `files`,
 /// are those of [`MODELLED`]; the other files are the user's headers.
@@ -63,15 +83,23 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[St
     let files: BTreeMap<u32, &str> = named.collect();
     // Each thread is a device.
     let devices = if span == Span::System { "me->threads" } else { "1" };
-    let mut text = format!("{HEAD}#define OUR_BLOCK {block}\n#define OUR_DEVICES {devices}\n");
+    let (shared, bytes) = shared_variables(ptx);
+    let words = bytes.div_ceil(8).max(1);
+    let mut text = format!(
+        "{HEAD}static uint64_t syncscope_shared[4][{words}];\n#define OUR_BLOCK {block}\n#define OUR_DEVICES {devices}\n"
+    );
     for (kernel, function) in kernels {
         let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler removed all of it")?;
         let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
-        text += &Function { span, files: &files, kernel, registers: BTreeSet::new(), code: String::new() }
-            .of(body, function)?;
+        text +=
+            &Function { span, files: &files, shared: &shared, kernel, registers: BTreeSet::new(), code: String::new() }
+                .of(body, function)?;
     }
     Ok(text)
 }
+
+/// Where the shared memory of a thread's block begins.
+const OF_BLOCK: &str = "(uint64_t)syncscope_shared[me->number / block]";
 
 /// The number that a program gives to a file in its `.loc`.
 fn number_of(ptx: &str, file: &str) -> Option<u32> {
@@ -87,6 +115,8 @@ struct Function<'a> {
     span: Span,
     /// The user's files by their numbers.
     files: &'a BTreeMap<u32, &'a str>,
+    /// Variables in shared memory.
+    shared: &'a BTreeMap<&'a str, usize>,
     kernel: &'a str,
     registers: BTreeSet<String>,
     code: String,
@@ -157,7 +187,12 @@ impl Function<'_> {
                 self.registers.insert(name.clone());
                 return name;
             }
-            _ => return format!("(uint64_t)({operand})"),
+            _ => {
+                return format!(
+                    "(uint64_t)({})",
+                    self.shared.get(operand).map_or(operand.to_owned(), usize::to_string)
+                );
+            }
         };
         special.to_owned()
     }
@@ -166,17 +201,18 @@ impl Function<'_> {
     fn address(&mut self, operand: &str, is_shared: bool) -> Option<String> {
         let inner = operand.strip_prefix('[')?.strip_suffix(']')?;
         let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
-        if !base.starts_with('%') {
+        let is_variable = is_shared && self.shared.contains_key(base);
+        if !base.starts_with('%') && !is_variable {
             return None;
         }
         let base = self.value(base);
-        let memory = if is_shared { "(uint64_t)syncscope_shared[ctaid] + " } else { "" };
+        let memory = if is_shared { format!("{OF_BLOCK} + ") } else { String::new() };
         Some(format!("({memory}{base} + {offset})"))
     }
 
     /// A kernel's parameter, in the order of `own_model.cuh`.
     fn parameter(&self, operand: &str) -> Option<&'static str> {
-        const PARAMETERS: [&str; 10] = [
+        const PARAMETERS: [&str; 11] = [
             "(uint64_t)me->x",
             "(uint64_t)me->SYNCSCOPE_MINE",
             "(uint64_t)me->counter",
@@ -187,6 +223,7 @@ impl Function<'_> {
             "device",
             "OUR_DEVICES",
             "(uint64_t)me->memory + 2048",
+            OF_BLOCK,
         ];
         let number =
             operand.strip_prefix('[')?.strip_suffix(']')?.strip_prefix(self.kernel)?.strip_prefix("_param_")?;
@@ -241,6 +278,8 @@ impl Function<'_> {
                 return Some(format!("{to} = ({kind}){a} {sign} ({kind}){b};"));
             }
             ("selp", [a, b, which]) => format!("{which} ? {a} : {b}"),
+            ("cvta", [a]) if has("shared") && has("to") => format!("{a} - {OF_BLOCK}"),
+            ("cvta", [a]) if has("shared") => format!("{a} + {OF_BLOCK}"),
             ("mov" | "cvta", [a]) => a.clone(),
             ("cvt", [a]) => {
                 let (of, to_kind) = (c_type(kind)?, c_type(parts.get(parts.len().checked_sub(2)?)?)?);
@@ -475,6 +514,28 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Variables have places of their own, behind `me.shared` where that is used, and an address means the same in both spaces.
+    #[test]
+    fn variables_in_shared_memory_have_places() {
+        let variables = ".shared .align 4 .u32 _ZZ1fE1s;\n.shared .align 8 .b8 _ZZ1fE1t[24];\n";
+        let code = |instructions: &str| body(&format!("{variables}{instructions}"), Span::Block).unwrap();
+        let own = code(
+            "ld.shared.u32 %r1, [_ZZ1fE1t+4];\nmov.u32 %r2, _ZZ1fE1t;\ncvta.shared.u64 %rd1, %rd2;\ncvta.to.shared.u64 %rd3, %rd1;",
+        );
+        for expected in [
+            "syncscope_shared[4][6];",
+            "ptx__r1 = *(uint32_t *)((uint64_t)syncscope_shared[me->number / block] + (uint64_t)(16) + 4);",
+            "ptx__r2 = (uint32_t)((uint64_t)(16));",
+            "ptx__rd1 = (uint64_t)(ptx__rd2 + (uint64_t)syncscope_shared[me->number / block]);",
+            "ptx__rd3 = (uint64_t)(ptx__rd1 - (uint64_t)syncscope_shared[me->number / block]);",
+        ] {
+            assert!(own.contains(expected), "{expected}: {own}");
+        }
+        let both = code("ld.param.u64 %rd1, [k_param_10];\nst.shared.u32 [_ZZ1fE1s], %r1;");
+        assert!(both.contains("[4][1030]") && both.contains("block] + (uint64_t)(8192) + 0)"), "{both}");
+        assert!(body(".extern .shared .align 4 .b8 d[];\nst.shared.u32 [d], %r1;", Span::Block).is_err());
     }
 
     #[test]

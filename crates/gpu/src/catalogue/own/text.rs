@@ -77,8 +77,8 @@ pub(super) fn model(source: &OwnOperation, functions: &[String]) -> String {
     let kernel = |(number, function): (usize, &String)| {
         format!(
             "extern \"C\" __global__ void {MODELLED}{number}(SYNCSCOPE_TYPE *x, SYNCSCOPE_TYPE *mine, unsigned *counter, void *memory, \
-             unsigned passed, unsigned sent, unsigned number, unsigned device, unsigned devices, unsigned *flags) {{ \
-             syncscope::Thread me{{*x, *mine, (SYNCSCOPE_TYPE)number, nullptr, number, counter, memory, passed, sent, device, \
+             unsigned passed, unsigned sent, unsigned number, unsigned device, unsigned devices, unsigned *flags, SYNCSCOPE_TYPE *shared) {{ \
+             syncscope::Thread me{{*x, *mine, (SYNCSCOPE_TYPE)number, shared, number, counter, memory, passed, sent, device, \
              devices, flags}}; {function}(me); }}\n"
         )
     };
