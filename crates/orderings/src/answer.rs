@@ -62,6 +62,9 @@ pub struct Refutation {
     pub kind: String,
     /// Threads of the execution.
     pub threads: u32,
+    /// How often each uses the operation; 0 if that is not known.
+    #[serde(default)]
+    pub times: u32,
     /// Its deviations.
     pub deviations: u32,
     /// The places of a race, or where a thread is.
@@ -100,20 +103,21 @@ impl Model {
     /// From the lines of the program; `files` are the user's, by number, with the names of headers.
     pub fn parse(lines: &str, files: &Files) -> Self {
         let mut refuted = None;
-        let (mut steps, mut bounds) = (Vec::new(), Vec::new());
+        let (mut steps, mut bounds, mut times) = (Vec::new(), Vec::new(), 0);
         for line in lines.lines() {
             let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
             let words: Vec<&str> = rest.split(' ').collect();
             match kind {
                 "cannot" => return Self::Cannot(rest.to_owned()),
                 "broken" => refuted = broken(&words, files),
+                "times" => times = rest.parse().unwrap_or_default(),
                 "step" => steps.extend(step(&words, files)),
                 "held" => bounds.extend(bound(&words)),
                 _ => {}
             }
         }
         match (refuted, bounds.is_empty()) {
-            (Some(refuted), _) => Self::Refuted(Box::new(Refutation { steps, ..refuted })),
+            (Some(refuted), _) => Self::Refuted(Box::new(Refutation { times, steps, ..refuted })),
             (None, false) => Self::NotRefuted(bounds),
             (None, true) => Self::Cannot("it ended without a word".to_owned()),
         }
@@ -132,18 +136,32 @@ impl Model {
 impl Bound {
     fn in_words(&self) -> String {
         let Self { threads, times, deviations, is_complete, .. } = self;
-        let s = |count: u32| if count == 1 { "" } else { "s" };
-        let place = self.place.as_ref().map_or_else(String::new, |place| format!(" {place}"));
-        let team = format!("{threads} threads{place} with {times} use{} each", s(*times));
+        let team = team(*threads, self.place.as_deref(), *times);
         match (is_complete, deviations) {
             (true, _) => format!("all executions of {team}"),
-            (false, Some(deviations)) => format!("{team} (up to {deviations} deviation{})", s(*deviations)),
+            (false, Some(deviations)) => format!("{team} (up to {deviations} deviation{})", plural(*deviations)),
             (false, None) => format!("{team} (too large)"),
         }
     }
 }
 
+const fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// `2 threads of one warp with 2 uses each`.
+fn team(threads: u32, place: Option<&str>, times: u32) -> String {
+    let place = place.map_or_else(String::new, |place| format!(" {place}"));
+    let uses = if times == 0 { String::new() } else { format!(" with {times} use{} each", plural(times)) };
+    format!("{threads} threads{place}{uses}")
+}
+
 impl Refutation {
+    /// Its threads, and how often each uses the operation.
+    pub(crate) fn team(&self) -> String {
+        team(self.threads, None, self.times)
+    }
+
     fn in_words(&self, subject: &str) -> String {
         let at = |place: &Place| line_in_words(place.line, place.file.as_deref()).unwrap_or_else(|| subject.to_owned());
         let thread = self.places.last().map_or(0, |place| place.thread);
@@ -211,7 +229,7 @@ fn broken(words: &[&str], files: &Files) -> Option<Refutation> {
     let [kind, threads, deviations, places @ ..] = words else { return None };
     let places = places.chunks(3).filter_map(|words| place(words, files)).collect();
     let (threads, deviations) = (threads.parse().ok()?, deviations.parse().ok()?);
-    Some(Refutation { kind: (*kind).to_owned(), threads, deviations, places, steps: Vec::new() })
+    Some(Refutation { kind: (*kind).to_owned(), threads, times: 0, deviations, places, steps: Vec::new() })
 }
 
 fn step(words: &[&str], files: &Files) -> Option<ModelStep> {
@@ -272,10 +290,9 @@ mod tests {
 
     #[test]
     fn the_model_speaks_in_lines_of_the_user() {
-        let lines =
-            "broken race 2 1 0 1 86 1 1 80\nstep 0 2 7 reads 0 0\nstep 1 2 9 reads 4 1\nstep 1 3 9 writes 4 1\n";
+        let lines = "times 2\nbroken race 2 1 0 1 86 1 1 80\nstep 0 2 7 reads 0 0\nstep 1 2 9 reads 4 1\nstep 1 3 9 writes 4 1\n";
         let Model::Refuted(refuted) = Model::parse(lines, &Files::from([(2, None)])) else { unreachable!("{lines}") };
-        assert_eq!((refuted.threads, refuted.deviations), (2, 1));
+        assert_eq!((refuted.threads, refuted.times, refuted.deviations), (2, 2, 1));
         assert_eq!(
             refuted.story("the data"),
             [

@@ -253,6 +253,9 @@ fn grouped(number: u64) -> String {
     parts.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>().join(",")
 }
 
+/// In place of rows.
+const NO_ROWS: &str = "no memory ordering was found that can be weakened";
+
 /// The heads of [`Table::cells`].
 pub const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
 
@@ -277,6 +280,13 @@ impl Table {
 
     /// For the terminal.
     pub fn for_terminal(&self) -> String {
+        if self.rows.is_empty() {
+            return [format!("{}: {NO_ROWS}", self.operation)]
+                .into_iter()
+                .chain(self.remarks())
+                .collect::<Vec<_>>()
+                .join("\n");
+        }
         let rows: Vec<[String; 4]> =
             [HEADS.map(str::to_owned)].into_iter().chain(self.rows.iter().map(|row| self.cells(row))).collect();
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -297,7 +307,11 @@ impl Table {
     /// As Markdown.
     pub fn as_markdown(&self) -> String {
         let escaped = |cell: &String| cell.replace('|', "\\|");
-        let mut text = format!("**{}**\n\n| {} |\n|---:|---|---|---|\n", self.operation, HEADS.join(" | "));
+        let head = match self.rows[..] {
+            [] => format!("{NO_ROWS}\n"),
+            _ => format!("| {} |\n|---:|---|---|---|\n", HEADS.join(" | ")),
+        };
+        let mut text = format!("**{}**\n\n{head}", self.operation);
         for row in &self.rows {
             let _ = writeln!(text, "| {} |", self.cells(row).iter().map(escaped).collect::<Vec<_>>().join(" | "));
         }
@@ -327,11 +341,11 @@ impl Table {
             Some(Model::Refuted(refuted)) => {
                 let story = refuted.story(&self.subject).join("\n  ");
                 let for_two = refuted.threads > 2 && self.operation.starts_with("cpu.");
-                let for_two = if for_two { " (if it is for two threads alone: --threads 2)" } else { "" };
+                let for_two = if for_two { "; if it is for two threads alone: --threads 2" } else { "" };
+                let of_variants = if self.rows.is_empty() { "" } else { ", so that it says nothing of its variants" };
                 lines.push(format!(
-                    "the model refutes the code as it is with {} threads{for_two}, so that it says nothing of its \
-                     variants:\n  {story}",
-                    refuted.threads
+                    "the model refutes the code as it is ({}{for_two}){of_variants}:\n  {story}",
+                    refuted.team()
                 ));
             }
             Some(model @ Model::NotRefuted(_)) => {
@@ -440,6 +454,31 @@ mod tests {
         };
         assert!(answer(saving(300.0, 320.0)).contains("the cheapest form that"));
         assert!(answer(saving(-0.5, 0.6)).contains("a weaker form that"), "nothing shows that it is cheaper");
+    }
+
+    /// Code without an ordering that could be weaker may lack one.
+    #[test]
+    fn a_table_without_rows_says_what_the_model_says() {
+        let refuted = Model::parse("times 1\nbroken race 3 0 0 1 1 1 1 1\n", &Files::new());
+        let table = |model, rows| Table {
+            operation: "cpu.own.lock".to_owned(),
+            subject: "x".to_owned(),
+            model: Some(model),
+            test: None,
+            rows,
+            not_tried: Vec::new(),
+            cheapest: None,
+            without_any: None,
+            against: None,
+        };
+        let without = table(refuted.clone(), Vec::new());
+        for text in [without.for_terminal(), without.as_markdown()] {
+            assert!(text.contains("no memory ordering was found that can be weakened"), "{text}");
+            assert!(text.contains("refutes the code as it is (3 threads with 1 use each;"), "{text}");
+            assert!(!text.contains("variants") && !text.contains("needed?"), "{text}");
+        }
+        let with = table(refuted, vec![row(Price::SameInstructions, None, None)]).for_terminal();
+        assert!(with.contains("so that it says nothing of its variants"), "{with}");
     }
 
     #[test]

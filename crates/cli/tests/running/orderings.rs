@@ -109,6 +109,73 @@ fn orderings_of_what_has_none_or_is_broken_are_refused() {
     assert_eq!((output.status.code(), stderr(&output).contains("has no form")), (Some(2), true));
 }
 
+/// Code that lacks an ordering has none to weaken: it is judged as it is. Needs NVRTC, but no GPU.
+#[test]
+fn code_without_orderings_is_judged_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let judged = |name: &str, text: &str, more: &[&str]| {
+        fs::write(folder.path().join(name), text).unwrap();
+        tables(folder.path(), &[&[if name.ends_with('c') { "--cpu" } else { "--gpu" }, name], more].concat())
+    };
+    let lock = "__device__ void acquire(Thread &me) { while (atomicCAS((int *)&me.x, 0, 1) != 0); }\n\
+                __device__ void release(Thread &me) { atomicExch((int *)&me.x, 0); }\n";
+    let relaxed = "void send(struct thread *me) { atomic_store_explicit(me->x, me->sent, memory_order_relaxed); }\n\
+                   void receive(struct thread *me) { while (atomic_load_explicit(me->x, memory_order_relaxed) != me->sent) {} }\n";
+    for table in [judged("a.cuh", lock, &["--sass", "sm_90"]), judged("a.c", relaxed, &[])] {
+        assert!(table.contains("no memory ordering was found that can be weakened"), "{table}");
+        assert!(table.contains("the model refutes the code as it is (2 threads with 2 uses each):"), "{table}");
+        assert!(table.contains("nothing orders them") && !table.contains("needed?"), "{table}");
+    }
+}
+
+/// A barrier of a block in its shared memory, by the thread's and by a variable. Needs NVRTC, but no GPU.
+#[test]
+fn shared_memory_is_modelled() {
+    let folder = tempfile::tempdir().unwrap();
+    for counter in
+        ["unsigned *const c = (unsigned *)me.shared;", "__shared__ unsigned n[4]; unsigned *const c = n + 2;"]
+    {
+        let barrier = format!(
+            "__device__ void wait(Thread &me) {{ {counter}\n__threadfence_block();\n\
+             const unsigned mine = atomicAdd(c, 1), all = (mine / blockDim.x + 1) * blockDim.x;\n\
+             while (*(volatile unsigned *)c < all) {{}}\n__threadfence_block(); }}\n"
+        );
+        fs::write(folder.path().join("a.cuh"), barrier).unwrap();
+        let table = tables(folder.path(), &["--gpu", "a.cuh", "--sass", "sm_90"]);
+        assert!(table.contains("the model does not refute the code as it is"), "{table}");
+        for line in [2, 5] {
+            let row = row(&table, &format!("{line} __threadfence_block() → left out"));
+            assert!(row.contains("the memory model requires it"), "{table}");
+        }
+    }
+}
+
+/// Neither half of a readers-writer lock needs the fence for itself, and readers alone do not need what keeps writers apart.
+#[test]
+fn the_halves_of_a_lock_are_judged_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "struct b { atomic_int w, r[16]; };\n\
+                void acquire(struct thread *me) { struct b *b = me->memory; int e = 0;\n\
+                while (!atomic_compare_exchange_strong_explicit(&b->w, &e, 1, memory_order_relaxed, memory_order_relaxed)) e = 0;\n\
+                atomic_thread_fence(memory_order_seq_cst);\n\
+                for (unsigned i = 0; i < me->threads; i++) while (atomic_load_explicit(&b->r[i], memory_order_acquire)) syncscope_pause(); }\n\
+                void release(struct thread *me) { struct b *b = me->memory; atomic_store_explicit(&b->w, 0, memory_order_release); }\n\
+                void acquire_shared(struct thread *me) { struct b *b = me->memory; for (;;) {\n\
+                atomic_store_explicit(&b->r[me->number], 1, memory_order_relaxed); atomic_thread_fence(memory_order_seq_cst);\n\
+                if (!atomic_load_explicit(&b->w, memory_order_acquire)) return;\n\
+                atomic_store_explicit(&b->r[me->number], 0, memory_order_relaxed); } }\n\
+                void release_shared(struct thread *me) { struct b *b = me->memory;\n\
+                atomic_store_explicit(&b->r[me->number], 0, memory_order_release); }\n";
+    fs::write(folder.path().join("a.c"), text).unwrap();
+    let table = tables(folder.path(), &["--cpu", "a.c", "--threads", "2", "--budget", "60s"]);
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.trim_start().starts_with("4  atomic_thread_fence seq_cst → acq_rel"))
+        .collect();
+    assert_eq!(rows.len(), 2, "{table}");
+    assert!(rows.iter().all(|row| row.contains("requires") || row.contains("seen to fail")), "{table}");
+}
+
 /// The PTX memory model asks for each release and acquire of a barrier of the grid, and not for its scope beyond the grid. Needs
 /// NVRTC, but no GPU.
 #[test]

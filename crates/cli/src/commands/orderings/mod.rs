@@ -98,7 +98,7 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
             count + 1 - number,
             arguments.sass.is_none(),
         );
-        let mut study = studied(own, &arguments, folder.path(), time)?;
+        let mut study = studied(own, other_half(own, &request.operations), (&arguments, folder.path()), time)?;
         let first = (!arguments.against.is_empty() && number > 1).then(|| &request.operations[0]);
         study.compare_with(first.filter(|first| first.id.split('.').next() == own.id.split('.').next()));
         study.progress.take().inspect(Progress::finish);
@@ -167,7 +167,7 @@ fn with_headers(own: &OwnOperation, arguments: &MeasureArguments) -> OwnOperatio
 }
 
 /// The orderings that an operation reaches.
-fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
+fn found_in(own: &OwnOperation, is_gpu: bool) -> Found {
     // Those of other operations in the file are no part of this one: nothing would run or refute them.
     let parts: &[&str] = match () {
         () if own.admits_several() => &["release_shared", "acquire", "release"],
@@ -199,16 +199,15 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
     for file in files.chain(found.not_tried.iter_mut().map(|one| &mut one.file)) {
         *file = file.take().filter(|file| Some(file) != own.file.as_ref());
     }
-    if !found.orderings.is_empty() {
-        return Ok(found);
-    }
-    let others: Vec<String> = found
-        .not_tried
-        .iter()
-        .map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}"))
-        .collect();
+    found
+}
+
+/// That an operation has nothing that can be weakened.
+fn nothing_found(own: &OwnOperation, not_tried: &[NotTried]) -> Failure {
+    let others: Vec<String> =
+        not_tried.iter().map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}")).collect();
     let others = if others.is_empty() { String::new() } else { format!(" (not tried: {})", others.join("; ")) };
-    Err(Failure::CouldNot(format!("{}: no memory ordering was found that can be weakened{others}", own.id)))
+    Failure::CouldNot(format!("{}: no memory ordering was found that can be weakened{others}", own.id))
 }
 
 fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {
@@ -242,11 +241,28 @@ fn not_measured() -> Price {
     Price::NotMeasured(NOT_MEASURED.to_owned())
 }
 
+/// Of a readers-writer lock whose halves are two operations, the other one.
+fn other_half(own: &OwnOperation, all: &[OwnOperation]) -> Option<OwnOperation> {
+    let alone = |other: &OwnOperation| other.exclusive_half().map(|[acquire, _]| acquire);
+    match alone(own) {
+        Some(acquire) => Some(OwnOperation { function: Some(acquire), ..own.clone() }),
+        None => all
+            .iter()
+            .find(|other| other.file == own.file && alone(other).is_some_and(|it| own.function == Some(it)))
+            .cloned(),
+    }
+}
+
 /// All that is known of an operation without measuring it.
-fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time: Time) -> Result<Study, Failure> {
+fn studied(
+    own: &OwnOperation,
+    other_half: Option<OwnOperation>,
+    (arguments, folder): (&MeasureArguments, &Path),
+    time: Time,
+) -> Result<Study, Failure> {
     let is_gpu = !own.id.starts_with(Domain::Cpu.as_str());
     let own = &with_headers(own, arguments);
-    let Found { orderings, not_tried } = found_in(own, is_gpu)?;
+    let Found { orderings, not_tried } = found_in(own, is_gpu);
     let mut table = empty_table(own, not_tried);
     let changes = orderings.iter().flat_map(|ordering| ordering.changes.iter().map(move |change| (ordering, change)));
     let variants: Vec<Variant<'_>> = changes
@@ -257,9 +273,13 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time
             own: variant(own, &format!("variant_{number}"), [change]),
         })
         .collect();
-    let side = Side::new(own, &variants, (arguments, folder), &table.subject, time)?;
+    let side = Side::new((own, other_half), &variants, (arguments, folder), &table.subject, time)?;
     let model = side.model(own);
     let has_model = matches!(model, Model::NotRefuted(_));
+    // Code that lacks orderings is refuted as it is.
+    if variants.is_empty() && matches!(model, Model::Cannot(_)) {
+        return Err(nothing_found(own, &table.not_tried));
+    }
     table.model = Some(model);
     if !is_gpu {
         table.test = side.tests(&[own]).pop();
@@ -270,7 +290,7 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time
     let mut study = Study { progress, ..Study::new(own.clone(), table) };
     // Every test on a GPU begins with a process that opens it.
     let together = if is_gpu { variants.len() } else { thread::available_parallelism().map_or(1, usize::from) };
-    for group in variants.chunks(together) {
+    for group in variants.chunks(together.max(1)) {
         if terminal::cancel().is_cancelled() {
             break;
         }
@@ -525,7 +545,7 @@ mod tests {
             let helpers = functions.iter().filter(|name| **name != function).map(|name| (*name).to_owned()).collect();
             let (file, function) = (Some("a.c".to_owned()), Some(function.to_owned()));
             let own = OwnOperation { text: text.clone(), file, function, helpers, ..OwnOperation::default() };
-            found_in(&own, false).unwrap().orderings.iter().map(|ordering| ordering.line).collect()
+            found_in(&own, false).orderings.iter().map(|ordering| ordering.line).collect()
         };
         assert_eq!(lines("acquire"), [1, 2]);
         assert_eq!(lines("acquire_shared"), [1, 2, 3, 4]);
@@ -534,7 +554,7 @@ mod tests {
         let text = format!("{text}int check(void) {{ atomic_thread_fence(memory_order_acquire); return 1; }}\n");
         let (file, function) = (Some("a.c".to_owned()), Some("wait".to_owned()));
         let own = OwnOperation { text, file, function, helpers: vec!["check".to_owned()], ..OwnOperation::default() };
-        let found = found_in(&own, false).unwrap();
+        let found = found_in(&own, false);
         assert_eq!((found.orderings.len(), found.not_tried[0].line), (1, 8), "{found:?}");
         assert!(found.not_tried[0].reason.contains("check() is not in the timed loop"), "{found:?}");
     }

@@ -36,6 +36,8 @@ enum Kind<'a> {
         cpus: Vec<u32>,
         /// The most threads that share memory: the code may be for so many alone.
         most: u32,
+        /// The other half of a readers-writer lock: an ordering that one half does not need may be needed by both together.
+        other_half: Option<Box<OwnOperation>>,
     },
     /// With the machine code of the variants, which are compiled all at a time.
     Gpu {
@@ -49,7 +51,7 @@ enum Kind<'a> {
 impl<'a> Side<'a> {
     /// That of an operation and its variants.
     pub(super) fn new(
-        own: &OwnOperation,
+        (own, other_half): (&OwnOperation, Option<OwnOperation>),
         variants: &[Variant<'_>],
         (arguments, folder): (&'a MeasureArguments, &'a Path),
         subject: &str,
@@ -59,7 +61,7 @@ impl<'a> Side<'a> {
         let is_cpu = own.id.starts_with(Domain::Cpu.as_str());
         let kind = if is_cpu {
             let most = arguments.axes.threads.iter().copied().max().filter(|most| *most > 1).unwrap_or(u32::MAX);
-            Kind::Cpu { cpus: allowed_cpus(), most }
+            Kind::Cpu { cpus: allowed_cpus(), most, other_half: other_half.map(Box::new) }
         } else {
             let all = std::iter::once(own).chain(variants.iter().map(|variant| &variant.own));
             let codes = listings(&all.collect::<Vec<_>>(), arguments).map_err(Failure::CouldNot)?;
@@ -67,13 +69,14 @@ impl<'a> Side<'a> {
                 .map_err(|error| Failure::CouldNot(error.to_string()))?;
             Kind::Gpu { arguments, folder, inspector: Box::new(inspector), codes }
         };
+        let halves = if matches!(kind, Kind::Cpu { other_half: Some(_), .. }) { 2 } else { 1 };
         let share = |all: Duration, most| (time.at_most(all) / (variants.len() as u32 + 1)).min(most);
         let mut side = Self {
             kind,
             trials: Trials::new(dtype).map_err(Failure::CouldNot)?,
             subject: subject.to_owned(),
             original: String::new(),
-            model_time: share(MODEL_TIME, LONGEST_MODEL),
+            model_time: share(MODEL_TIME, LONGEST_MODEL) / halves,
             test_time: if is_cpu {
                 share(TEST_TIME, LONGEST_TEST)
             } else {
@@ -162,9 +165,17 @@ impl<'a> Side<'a> {
             })
         };
         let inspector = match &self.kind {
-            Kind::Cpu { most, .. } => {
+            Kind::Cpu { most, other_half, .. } => {
                 let sizes: Vec<_> = SIZES.into_iter().filter(|(threads, _)| threads <= most).collect();
-                return parse(self.trials.model(own, time, &sizes));
+                let half = |own: &OwnOperation| parse(self.trials.model(own, time, &sizes));
+                let model = half(own);
+                let other = other_half
+                    .iter()
+                    .map(|other| OwnOperation { text: own.text.clone(), ..OwnOperation::clone(other) });
+                let is_asked = matches!(model, Model::NotRefuted(_));
+                let refuted =
+                    other.filter(|_| is_asked).map(|other| half(&other)).find(|of| matches!(of, Model::Refuted(_)));
+                return refuted.unwrap_or(model);
             }
             Kind::Gpu { inspector, .. } => inspector,
         };
@@ -200,7 +211,7 @@ impl<'a> Side<'a> {
     /// What the check finds under stress, of each operation.
     pub(super) fn tests(&self, operations: &[&OwnOperation]) -> Vec<Test> {
         match &self.kind {
-            Kind::Cpu { cpus, most } => {
+            Kind::Cpu { cpus, most, .. } => {
                 let test = |own: &&OwnOperation| {
                     let time = self.time.at_most(self.test_time);
                     if time.is_zero() {
