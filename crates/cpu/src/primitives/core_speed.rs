@@ -21,7 +21,7 @@ static ADDITION: Entry = Entry::of(
     Primitive {
         id: "cpu.core.addition",
         summary: "Chain of dependent additions on each core",
-        operation: "one single-cycle addition of two registers in the chain",
+        operation: "one link of a dependent chain: a single-cycle addition of two registers",
         source: "uops.info, ADD_R64_R64; Arm Software Optimization Guides, arithmetic, basic",
         facts: Facts {
             run_effect: facts::on_variables,

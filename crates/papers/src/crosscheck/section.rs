@@ -33,8 +33,8 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost measured with two clocks",
-        lead: "Each operation is timed in a short chain of repetitions and in a long one, by one clock inside the \
-               processor and one outside it. The cost is the difference between the times, divided by the difference \
+        lead: "Each operation is timed in a short and in a long chain of repetitions, each with two clocks: one inside \
+               the processor and one outside it. The cost is the difference between the times, divided by the difference \
                in \
                repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
                sections 3.2 and 3.3, table 1.",

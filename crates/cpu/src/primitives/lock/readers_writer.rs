@@ -208,7 +208,7 @@ struct Sequence<N>(AtomicCell<[N; 3]>);
 /// in 128 pins, a look for garbage. No line is shared with other readers. This is what memory reclamation costs a reader.
 static EPOCH_READ: Entry = lock::reading(
     "cpu.lock.epoch_read",
-    "Read through a shared pointer with the thread pinned to a crossbeam epoch, a stand-in for RCU",
+    "A read through a shared pointer while the thread is pinned in a crossbeam epoch; it stands in for an RCU read",
     "crossbeam::epoch::pin; Fraser, Practical Lock-Freedom, 2004, 5.2.3",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &EpochRead, lock::IN_A_LIBRARY),

@@ -86,7 +86,7 @@ reductions! {
         "Results merge pairwise, with the dissemination barrier after each level";
     TREE_TREE: "tree_tree", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, TreeBarrier::new(threads, LIMIT))),
-        "Results merge pairwise, with the tree barrier after each level";
+        "Results are merged pairwise, with a tree barrier after each level of merging";
     TREE_OPENMP: "tree_openmp", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| on_runtime(case, |threads, runtime| Tree::new(threads, OpenMpBarrier(runtime))),
         "Results merge pairwise, with the OpenMP runtime's barrier after each level",

@@ -291,7 +291,7 @@ impl Way for Event {
 /// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
 pub(super) static IO_URING: Entry = wake::entry::<Requested>(
     "cpu.wake.io_uring",
-    "A store and a futex call wake a thread that waits in io_uring_enter for the futex",
+    "A store and a futex call wake a thread that is blocked in io_uring_enter, waiting on that futex",
     "Linux 6.7, io_uring_prep_futex_wait(3)",
 )
 .requiring(|| {

@@ -17,7 +17,7 @@ const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
 
 /// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
-    operation: "one block-wide barrier whose condition is the result of the previous one",
+    operation: "one block-wide barrier whose predicate argument is the previous barrier's result",
     plan: &[on(EACH, Grids::Coarse).modes(&[Mode::Latency])],
     ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };

@@ -82,7 +82,7 @@ fn whose_marks(data: &RunData, rows: &[usize]) -> Option<String> {
     let others: Vec<&str> = others.iter().filter_map(name).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "Marks show {} if elements share a cache line, otherwise the median thread's cost; ratios compare median threads.",
+            "A mark shows {} where elements share a cache line, and the median thread's cost elsewhere; ratios use the median thread's cost.",
             others.join(" or ")
         )
     })
@@ -292,7 +292,7 @@ mod tests {
             let near = near.map(|row| Row { median_ns: row.ns.map(|ns| Nanoseconds(ns.value() / 1.1)), ..row });
             let found = decision("decide-false-sharing", &data([near, far].concat())).unwrap();
             let note = found.note.unwrap_or_default();
-            assert!(note.contains(&format!("Marks show {words} if elements share a cache line")), "{note}");
+            assert!(note.contains(&format!("A mark shows {words} where elements share a cache line")), "{note}");
         }
         assert_eq!(whose_marks(&data(vec![of(Actor::Median, 16, 16.9)]), &[0]), None);
     }

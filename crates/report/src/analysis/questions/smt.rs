@@ -107,9 +107,9 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
     take_instead(&pairs(data), |words| format!("Two threads on one core instead of two: {words}."))
 }
 
-const WHAT_THEY_ARE: &str = "Curves without a core count in their label are for threads of one core, each with a \
-                             cache line of its own. “Core throughput” is the combined throughput of both threads relative to one \
-                             thread alone.";
+const WHAT_THEY_ARE: &str = "Curves whose label gives no core count show two hardware threads of one core, each with its own \
+                             cache line. “Core throughput” is the combined throughput of the two threads relative to one thread \
+                             alone.";
 
 /// Says what published figures show, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {

@@ -43,7 +43,7 @@ fn ordering(data: &RunData) -> Option<Outcome> {
         Err(open) => return Some(Outcome::open(format!("which hand-off between GPU blocks is the cheapest ({open})"))),
     };
     let (next, cost) = win.next()?;
-    let flag = flag.map(|flag| format!("; a flag without data takes {flag}")).unwrap_or_default();
+    let flag = flag.map(|flag| format!("; a signal without data takes {flag}")).unwrap_or_default();
     let text = format!(
         "The cheapest way to pass data between {words} is {} ({} a round trip{flag}); {} costs {} as much.",
         win.name,
@@ -127,7 +127,7 @@ mod tests {
     fn a_flag_without_data_is_no_hand_off_of_data() {
         let text = said(ordering, rows()).unwrap().unwrap();
         let start = "The cheapest way to pass data between the first two blocks of a grid is packed (510 ns a round trip; \
-                     a flag without data takes 469 ns)";
+                     a signal without data takes 469 ns)";
         assert!(text.starts_with(start) && text.contains("flag costs 2.4 times"), "{text}");
         assert_eq!(said(ordering, rows()[1..2].to_vec()), None);
         let found = decision("decide-gpu-handoff", &data(rows())).unwrap();

@@ -138,13 +138,20 @@ fn policy(case: &Case) -> String {
     case.group_word().split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
+/// `libgomp's passive wait policy`.
+fn policy_in_words(case: &Case) -> String {
+    let words = policy(case);
+    words.split_once(' ').map_or_else(|| words.clone(), |(runtime, policy)| format!("{runtime}'s {policy} wait policy"))
+}
+
 /// Says what the policies cost after the longest serial part.
 fn by_policy(data: &RunData) -> Option<Outcome> {
     let rows = after_gaps(data);
     let longest = rows.iter().filter_map(|index| spun_us(data.case(*index))).max().filter(|us| *us > 0)?;
     let asked = rows.into_iter().filter(|index| spun_us(data.case(*index)) == Some(longest));
-    let known: Vec<(String, Known<'_>)> =
-        asked.filter_map(|index| Some((policy(data.case(index)), Known::written(data, index, Basis::Run)?))).collect();
+    let known: Vec<(String, Known<'_>)> = asked
+        .filter_map(|index| Some((policy_in_words(data.case(index)), Known::written(data, index, Basis::Run)?)))
+        .collect();
     let (_, first) = known.first()?;
     let threads = plural(first.row.case.threads?, "thread");
     let figures: Vec<String> = known.iter().map(|(name, known)| format!("{known} with {name}")).collect();
@@ -237,7 +244,7 @@ mod tests {
         let text = said_of(least_budget, &alike).unwrap().unwrap();
         assert!(text.contains("if the waiter sleeps at once or after spinning for 5.00 µs ("), "{text}");
         let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs 900 ns with \
-                    libgomp active and 15.0 µs with libgomp passive.";
+                    libgomp's active wait policy and 15.0 µs with libgomp's passive wait policy.";
         assert_eq!(said(by_policy), text);
         let bars = [
             ("at once", 3, "9.00 µs"),

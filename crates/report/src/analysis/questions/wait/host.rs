@@ -40,9 +40,11 @@ fn spin_or_block(data: &RunData) -> Option<Outcome> {
     let (blocks, most) = blocking.best()?;
     let both = least.against(most).filter(Comparison::is_certain)?;
     let text = format!(
-        "After a kernel of {}, the host continues within {}; the fastest wait that frees the CPU takes {} as long{}{}.",
+        "After a {} kernel, the host continues within {}; the fastest wait that uses less than {:.0} % of a CPU takes \
+         {} as long{}{}.",
         figure::time(f64::from(us) * 1000.0),
         format_args!("{least} {}", way(data, soonest)?),
+        100.0 * LEAVES_THE_CPU,
         both.ratio,
         if most.is_written() { format!(": {most} ") } else { " ".to_owned() },
         way(data, blocks)?
@@ -114,8 +116,8 @@ mod tests {
 
     #[test]
     fn a_host_that_blocks_goes_on_later_and_leaves_its_cpu() {
-        let text = "After a kernel of 50.0 µs, the host continues within 9.32 µs (sync_spin, 100 % of a CPU); the \
-                    fastest wait that frees the CPU takes 4.8 times as long: 44.8 µs (sync_block, 31 % of a CPU).";
+        let text = "After a 50.0 µs kernel, the host continues within 9.32 µs (sync_spin, 100 % of a CPU); the \
+                    fastest wait that uses less than 70 % of a CPU takes 4.8 times as long: 44.8 µs (sync_block, 31 % of a CPU).";
         assert_eq!(said_of(spin_or_block, &run()), Some(Ok(text.into())));
         let found = decision("decide-host-wait", &run()).unwrap();
         let crate::chart::Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
