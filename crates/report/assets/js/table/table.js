@@ -55,7 +55,7 @@ let verdictSelect = null;
 let wordsInput = null;
 
 /** Until the reader chooses columns, a narrow window shows only the name with the parameters and the cost with its verdict.
-    */
+ */
 const cellClass = (column, ...more) =>
   [column.number && "number", column.isReason && "reason", column.fixed && "stuck", !column.narrow && "extra", ...more]
     .filter(Boolean)
