@@ -11,7 +11,7 @@ pub(crate) fn steers(letter: char) -> bool {
         || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns the text on one line, with U+FFFD in place of each character that [`steers`].
+/// Returns the text on one line, with U+FFFD in place of each character that steers a terminal.
 pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect()
 }
@@ -21,7 +21,7 @@ pub fn plain_lines(text: &str) -> String {
     text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes indented JSON and escapes each character that [`steers`], as JSON itself does with the first 32.
+/// Writes indented JSON and escapes each character that steers a terminal, as JSON itself does with the first 32.
 pub fn json(value: &Value) -> String {
     let mut text = String::new();
     for letter in format!("{value:#}").chars() {
