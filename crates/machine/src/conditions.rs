@@ -1,4 +1,4 @@
-//! Whether the processes of a run measure under the same conditions, and each of them from its begin to its end.
+//! Whether the processes of a run measure under the same conditions, and each process from beginning to end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use crate::cpu_time::cpu_quota;
 use crate::surroundings::{preloaded, variables};
 use crate::system::{System, settings};
 
-/// What others may change while a process measures: the kernel's settings, the time that control groups grant, what is unusual of the
-/// process. Each has its value.
+/// Conditions that others may change while a process measures, each with its value: the kernel's settings, the time that
+/// control groups grant, and unusual properties of the process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Changeable(BTreeMap<String, String>);
 
 impl Changeable {
-    /// That of this process, which measures on these CPUs, and of the system.
+    /// The changeable conditions of this process, which measures on these CPUs, and of the system.
     pub fn here(cpus: &[u32]) -> Self {
         Self::of(&System::default(), cpus)
     }
 
     fn of(system: &System, cpus: &[u32]) -> Self {
         let settings = settings(system);
-        // Without the frequency range: the kernel lowers it while a processor is hot, and rows say that the clock changed, which is
-        // measured.
+        // The frequency range is left out: the kernel lowers it while a processor is hot. The clock is measured, and rows say
+        // that it changed.
         let of_system = [
             ("CPU quota", cpu_quota(system.root()).map(|quota| format!("{} CPUs", quota.cpus))),
             ("governor", system.governor(cpus)),
@@ -37,7 +37,7 @@ impl Changeable {
         Self(of_system.chain(settings.process).collect())
     }
 
-    /// What has other values `now`, with both; `None` where nothing has.
+    /// The conditions that have other values `now`, with both values; `None` if all are equal.
     pub fn change(&self, now: &Self) -> Option<String> {
         let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
         let value = |of: &Self, name: &str| of.0.get(name).map_or("not set", String::as_str).to_owned();
@@ -48,31 +48,31 @@ impl Changeable {
     }
 }
 
-/// What the processes of a run have in common, or their figures do not belong together.
+/// The conditions that the processes of a run must share: otherwise their figures do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// The CPUs that they may use.
+    /// The CPUs that the processes may use.
     cpus: Vec<u32>,
     variables: BTreeMap<String, String>,
     preloaded: Vec<String>,
-    /// The file that runs.
+    /// The device and inode of the running file.
     program: Option<[u64; 2]>,
     changeable: Changeable,
 }
 
 impl Conditions {
-    /// Those of this process, which measures on these CPUs.
+    /// The conditions of this process, which measures on these CPUs.
     pub fn here(cpus: Vec<u32>) -> Self {
         let changeable = Changeable::here(&cpus);
         Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity(), changeable }
     }
 
-    /// What others have changed of them since; `None` where nothing.
+    /// The conditions that others have changed since; `None` if none has changed.
     pub fn change(&self) -> Option<String> {
         self.changeable.change(&Changeable::here(&self.cpus))
     }
 
-    /// What differs `here` from what was meant; `None` where nothing does.
+    /// How the conditions `here` differ from the intended ones; `None` if they are equal.
     pub fn difference(&self, here: &Self) -> Option<String> {
         let of = |cpus: &[u32]| if cpus.is_empty() { "none".to_owned() } else { cpu_list::format(cpus) };
         if self.cpus != here.cpus {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(with(nice).unwrap(), "it has nice: 19 instead of not set");
     }
 
-    /// Each file of them that others may write, with another content.
+    /// Each file that others may write, with another content.
     #[test]
     fn what_others_change_is_found_by_its_name() {
         let files = [

@@ -12,9 +12,9 @@ use crate::system::System;
 /// A limit on CPU time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quota {
-    /// The time that it grants, in CPUs.
+    /// The granted time, in CPUs.
     pub cpus: f64,
-    /// Where it is set.
+    /// The file that sets the limit.
     pub file: PathBuf,
 }
 
@@ -27,7 +27,7 @@ pub fn cpu_quota(root: &Path) -> Option<Quota> {
     quotas.min_by(|one, other| one.cpus.total_cmp(&other.cpus))
 }
 
-/// Where the groups may be that limit this process's CPU time: its own and all above it.
+/// The possible folders of the groups that limit this process's CPU time: its own group and all groups above it.
 fn groups(root: &Path) -> Vec<PathBuf> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let hierarchies = groups.lines().filter_map(|line| {
@@ -46,7 +46,7 @@ fn groups(root: &Path) -> Vec<PathBuf> {
     directories.collect()
 }
 
-/// Where the hierarchy of these controllers may be mounted.
+/// The folders where the hierarchy of these controllers may be mounted.
 fn mounts(root: &Path, controllers: &str) -> Vec<PathBuf> {
     let top = root.join("sys/fs/cgroup");
     let names = if controllers.is_empty() { ["", "unified"] } else { ["cpu", controllers] };
@@ -66,36 +66,37 @@ fn quota_v1(directory: &Path) -> Option<Quota> {
     Some(Quota { cpus: quota_in_cpus(&fs::read_to_string(&file).ok()?, &period)?, file })
 }
 
-/// `None` for `max` and -1, which stand for no limit.
+/// A quota in CPUs; `None` for `max` and -1, which mean no limit.
 fn quota_in_cpus(quota: &str, period: &str) -> Option<f64> {
     let quota: f64 = quota.trim().parse().ok()?;
     let period: f64 = period.trim().parse().ok()?;
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// For how long quotas have kept the groups of this process from the CPUs, by the file that says it. It grows also under a quota that
-/// is gone before anybody reads it.
+/// How long quotas have kept the groups of this process from the CPUs, by the file that reports it. A quota counts even if it is
+/// gone before anybody reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Throttling(BTreeMap<PathBuf, Duration>);
 
 impl Throttling {
-    /// Up to now. `root` is `/` except in tests.
+    /// Reads the time up to now. `root` is `/` except in tests.
     pub fn read(root: &Path) -> Self {
-        // What groups above do to one is in its own `cpu.stat.local`, where they are not seen, as in a container (Linux 6.6).
+        // `cpu.stat.local` includes the throttling by groups above, which are not visible, for example in a container (Linux
+        // 6.6).
         let files =
             groups(root).into_iter().flat_map(|group| ["cpu.stat", "cpu.stat.local"].map(|name| group.join(name)));
         let time_of = |file: PathBuf| throttled(&fs::read_to_string(&file).ok()?).map(|time| (file, time));
         Self(files.filter_map(time_of).collect())
     }
 
-    /// The CPU time that it took since `earlier`: the most of any group, because those below one are stopped with it. `None` where no
-    /// group counts it.
+    /// The CPU time that quotas took since `earlier`: the maximum over the groups, because a group is stopped together with the
+    /// groups below it. `None` where no group counts it.
     pub fn since(&self, earlier: &Self) -> Option<Duration> {
         self.0.iter().filter_map(|(file, time)| Some(time.saturating_sub(*earlier.0.get(file)?))).max()
     }
 }
 
-/// The sum over the CPUs, in microseconds in version 2 and nanoseconds in version 1.
+/// The throttled time, summed over the CPUs: in microseconds in version 2, in nanoseconds in version 1.
 fn throttled(stat: &str) -> Option<Duration> {
     let number = |line: &str, name: &str| line.strip_prefix(name)?.trim().parse().ok();
     stat.lines().find_map(|line| {
@@ -104,21 +105,21 @@ fn throttled(stat: &str) -> Option<Duration> {
     })
 }
 
-/// The field of a `cpu` line after its name (Linux `Documentation/filesystems/proc.rst`): user, nice, system, idle,
-/// iowait, irq, softirq, steal.
+/// The field of stolen time in a `cpu` line, counted after its name (Linux `Documentation/filesystems/proc.rst`): user, nice,
+/// system, idle, iowait, irq, softirq, steal.
 const STEAL: usize = 7;
 
-/// Those of programs, and of the kernel for them.
+/// The fields for the time of programs, and of the kernel for programs.
 const WORK: [usize; 5] = [0, 1, 2, 5, 6];
 
-/// What the system counts of a CPU's time since it started, in the kernel's ticks.
+/// The system's counters of a CPU's time since the start, in the kernel's ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct OfCpu {
     stolen: u64,
     work: u64,
 }
 
-/// What the system counts of each CPU, and the time that this process and its children that ended had of them.
+/// The system's counters of each CPU, and the time that this process and its ended children had of the CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CpuCounters {
     cpus: BTreeMap<u32, OfCpu>,
@@ -135,7 +136,7 @@ impl CpuCounters {
         has_all.then(|| Self { cpus: wanted, own: process_cpu_time() + children_cpu_time() })
     }
 
-    /// The same where other processes of the same run had so much time.
+    /// The counters with the time that other processes of the same run had.
     #[must_use]
     pub fn with_other_processes(self, time: Duration) -> Self {
         Self { own: self.own + time, ..self }
@@ -146,7 +147,7 @@ impl CpuCounters {
         self.since(earlier, |cpu| cpu.stolen, ticks_per_second())
     }
 
-    /// The share of the CPUs' time in `elapsed` seconds since `earlier` that other programs had; `None` of less than a second,
+    /// The share of the CPUs' time in `elapsed` seconds since `earlier` that other programs had; `None` for less than a second,
     /// in which the kernel's ticks are too coarse.
     pub fn share_of_others(&self, earlier: &Self, elapsed: f64) -> Option<f64> {
         let work: f64 = self.since(earlier, |cpu| cpu.work, ticks_per_second()).values().sum();
@@ -164,7 +165,7 @@ impl CpuCounters {
     }
 }
 
-/// CPU and counters of a line such as `cpu3 10 20 ...`. The line `cpu`, the sum, is not one.
+/// CPU and counters of a line such as `cpu3 10 20 ...`; `None` for the line `cpu`, which holds the sum.
 fn of_cpu(line: &str) -> Option<(u32, OfCpu)> {
     let mut words = line.strip_prefix("cpu")?.split(' ');
     let number = words.next()?.parse().ok()?;
@@ -173,7 +174,7 @@ fn of_cpu(line: &str) -> Option<(u32, OfCpu)> {
     Some((number, OfCpu { stolen: *counters.get(STEAL)?, work }))
 }
 
-/// The begin of a stretch of time.
+/// The beginning of a period.
 #[derive(Debug, Clone)]
 pub struct Occupancy {
     started: Instant,
@@ -181,7 +182,7 @@ pub struct Occupancy {
     threads: Option<OfThreads>,
 }
 
-/// How long each thread has run, and waited for a CPU.
+/// How long each thread has run, and how long it has waited for a CPU.
 type OfThreads = BTreeMap<u32, [Duration; 2]>;
 
 /// The first numbers of `schedstat` of each thread of this process (Linux, Documentation/scheduler/sched-stats.rst); `None` where the
@@ -196,33 +197,34 @@ fn of_threads() -> Option<OfThreads> {
     fs::read_dir("/proc/self/task").ok()?.flatten().map(of_thread).collect()
 }
 
-/// Whether a thread of this process runs only where no other wants the CPU: one that keeps a CPU awake, which measures nothing.
+/// Whether a thread of this process has idle priority: it keeps a CPU awake, and measures nothing.
 fn has_idle_priority(thread: u32) -> bool {
-    /// That of `SCHED_IDLE`, in the field 41 of `stat`, the 39th behind the name.
+    /// The policy number of `SCHED_IDLE`, in field 41 of `stat`, the 39th behind the name.
     const IDLE: &str = "5";
     let text = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     text.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(38)) == Some(IDLE)
 }
 
 impl Occupancy {
-    /// The stretch begins now.
+    /// Begins a period now.
     pub fn begin() -> Self {
         Self { started: Instant::now(), spent: process_cpu_time(), threads: of_threads() }
     }
 
-    /// The share of the time of so many CPUs that this process has spent since then, without its threads of idle priority.
+    /// The share of the time of this many CPUs that this process has spent since the beginning, without its threads of idle
+    /// priority.
     pub fn share(&self, cpus: u32) -> f64 {
         let idle = self.of_those(has_idle_priority).map_or(Duration::ZERO, |[ran, _]| ran);
         share(process_cpu_time().saturating_sub(self.spent).saturating_sub(idle), self.started.elapsed(), cpus)
     }
 
-    /// Whether most of the time that its threads did not run they slept, instead of waiting for a CPU.
+    /// Whether the process's threads slept, rather than waited for a CPU, for most of the time that they did not run.
     pub fn was_mostly_asleep(&self, cpus: u32) -> Option<bool> {
         let [_, waited] = self.of_those(|thread| !has_idle_priority(thread))?;
         Some(is_mostly_asleep(self.share(cpus), share(waited, self.started.elapsed(), cpus)))
     }
 
-    /// How long these threads have run and waited since then.
+    /// How long the selected threads have run and waited since the beginning.
     fn of_those(&self, selects: fn(u32) -> bool) -> Option<[Duration; 2]> {
         let (before, mut sum) = (self.threads.as_ref()?, [Duration::ZERO; 2]);
         for (thread, now) in of_threads()?.into_iter().filter(|(thread, _)| selects(*thread)) {
@@ -235,7 +237,7 @@ impl Occupancy {
     }
 }
 
-/// From the shares of the time in which threads ran, and in which they waited for a CPU.
+/// Judges by the shares of the time in which threads ran, and in which they waited for a CPU.
 fn is_mostly_asleep(ran: f64, waited: f64) -> bool {
     waited < (1.0 - ran) / 2.0
 }
@@ -255,7 +257,7 @@ mod tests {
         cpu_quota(system.root()).map(|quota| quota.cpus)
     }
 
-    /// Whoever has to raise it must find it: it may be that of any group above.
+    /// The file is named for those who have to raise the quota, which may be set in any group above.
     #[test]
     fn a_quota_is_named_by_its_file() {
         let groups = ["jobs/mine/step/", "jobs/mine/", "jobs/", ""];
@@ -276,7 +278,7 @@ mod tests {
         }
     }
 
-    /// A quota may come and go while a run measures, and is then in no file.
+    /// A quota may come and go while a run measures; then no file shows it any more.
     #[test]
     fn what_quotas_took_is_counted_in_whatever_group() {
         let files = [
@@ -307,7 +309,7 @@ mod tests {
         assert_eq!(silent.since(&silent), None, "a group without the controller counts nothing");
     }
 
-    /// Such threads keep CPUs awake. They run all the time that other processes leave, and wait for the rest.
+    /// Threads of idle priority keep CPUs awake. They run in all the time that other processes leave, and wait for the rest.
     #[test]
     fn what_runs_when_idle_neither_uses_nor_lacks_a_cpu() {
         let ((ready, is_ready), (end, is_end)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
@@ -317,12 +319,12 @@ mod tests {
         });
         is_ready.recv().unwrap().unwrap();
         let (started, late) = (Occupancy::begin(), Instant::now() + Duration::from_secs(60));
-        // On a busy machine it may get nothing for seconds.
+        // On a busy machine the thread may not run for seconds.
         while started.of_those(has_idle_priority).unwrap().iter().sum::<Duration>() < Duration::from_millis(20) {
             assert!(Instant::now() < late, "the thread is not seen");
             std::thread::sleep(Duration::from_millis(50));
         }
-        // Else other tests are threads of this process.
+        // Without nextest, other tests are threads of this process.
         if std::env::var_os("NEXTEST").is_some() {
             assert!(started.was_mostly_asleep(1) == Some(true) && started.share(1) < 0.5, "{}", started.share(1));
         }

@@ -1,5 +1,5 @@
-//! What a process inherits and what decides the cost of the libraries that it calls: variables that runtimes read, and libraries
-//! that are loaded before those that the program names.
+//! What a process inherits that decides the cost of library calls: variables that runtimes read, and libraries that are loaded
+//! before those that the program names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Beginnings of the variables that change how OpenMP runtimes, the C library, MPI libraries, CUDA and NCCL work. Only these are
-/// written: others may name a host, a user or a secret.
+/// recorded: others may name a host, a user or a secret.
 const PREFIXES: [&str; 31] = [
     "OMP_",
     "GOMP_",
@@ -42,7 +42,7 @@ const PREFIXES: [&str; 31] = [
     "NCCL_",
 ];
 
-/// Words of names of variables that say where something is, or what it is called, and change no cost. What is loaded is in
+/// Words in the names of variables that give a place or a name and change no cost. The libraries that they load are in
 /// [`preloaded`].
 const PLACES: [&str; 17] = [
     "ADDR",
@@ -64,7 +64,7 @@ const PLACES: [&str; 17] = [
     "VERSION",
 ];
 
-/// Most characters of a value that are written.
+/// The most characters of a value that are recorded.
 const MOST: usize = 200;
 
 /// The variables of this process that decide the cost of library calls, each with its value.
@@ -80,7 +80,7 @@ fn deciding(all: impl Iterator<Item = (String, String)>) -> BTreeMap<String, Str
     all.filter(|(name, _)| decides(name)).map(|(name, value)| (printable(&name), printable(&value))).collect()
 }
 
-/// A value without control characters and without the folders of files, which may name a user, and not longer than [`MOST`].
+/// A value without control characters and without the folders of files, which may name a user, at most [`MOST`] characters long.
 fn printable(value: &str) -> String {
     let is_separator = |c: char| ",:;= \t".contains(c);
     let words = value.split_inclusive(is_separator).map(|word| {
@@ -94,7 +94,7 @@ fn printable(value: &str) -> String {
     }
 }
 
-/// The variables that tell a compiler where its headers, its libraries and its own programs are, and which options to change, with
+/// The variables that tell a compiler where its headers, libraries and own programs are, and which options to change, with
 /// their values.
 pub fn of_compilers() -> Vec<String> {
     const NAMES: [&str; 7] = [
@@ -114,15 +114,14 @@ pub fn of_compilers() -> Vec<String> {
 /// The variables that name libraries to load into a process: by the loader, and by CUDA for tools that watch it.
 const LOADED: [&str; 4] = ["LD_PRELOAD", "LD_AUDIT", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"];
 
-/// The names of the files that the process was told to load besides what the program names and that are in it, sorted: by variables
-/// and `/etc/ld.so.preload`.
+/// The names, sorted, of the libraries in this process that were preloaded by variables or `/etc/ld.so.preload`.
 pub fn preloaded() -> Vec<String> {
     let variables = LOADED.into_iter().filter_map(|name| Some(env::var_os(name)?.to_string_lossy().into_owned()));
     let asked = variables.chain(fs::read_to_string("/etc/ld.so.preload"));
     in_process(asked, &fs::read_to_string("/proc/self/maps").unwrap_or_default())
 }
 
-/// What the system makes of this process and of most others not: each with its value.
+/// The properties that the system gives to this process and not to most others, each with its value.
 pub(crate) fn unusual(read: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
     let status = read("proc/self/status").unwrap_or_default();
     let of_status = |name: &str| {
@@ -130,7 +129,7 @@ pub(crate) fn unusual(read: impl Fn(&str) -> Option<String>) -> BTreeMap<String,
         fields.find(|(field, _)| *field == name).map(|(_, value)| value.trim().to_owned())
     };
     let stat = read("proc/self/stat").unwrap_or_default();
-    // The name of the program may hold anything, but is in parentheses; fields are counted from the state, the third.
+    // The program's name may hold any characters, but is in parentheses; fields are counted from the state, the third field.
     let after_name: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
     let field = |number: usize| Some((*after_name.get(number - 3)?).to_owned()).filter(|value| value != "0");
     let is_set = |value: &String| value != "0";
@@ -160,11 +159,12 @@ pub(crate) fn unusual(read: impl Fn(&str) -> Option<String>) -> BTreeMap<String,
     found.into_iter().filter_map(|(name, value)| Some((name.to_owned(), printable(&value?)))).collect()
 }
 
-/// Beginnings of the variables by which the C library does another thing in this process: no row says so. Those of OpenMP, MPI and
-/// CUDA are set on most clusters, and rows say how their threads wait.
+/// Beginnings of the variables that change what the C library does in this process, which no row shows. Variables of OpenMP, MPI
+/// and CUDA are set on most clusters, and rows say how their threads wait.
 const OF_THE_C_LIBRARY: [&str; 2] = ["GLIBC_TUNABLES", "MALLOC_"];
 
-/// What to say of a process with these unusual properties, libraries and variables. Filters of system calls are usual in a container.
+/// The warnings about a process with these unusual properties, libraries and variables. Filters of system calls are usual in a
+/// container.
 pub fn warnings(
     unusual: &BTreeMap<String, String>,
     preloaded: &[String],
@@ -187,14 +187,14 @@ pub fn warnings(
     properties.into_iter().chain(libraries).chain(of_c).collect()
 }
 
-/// Which of the files in these lists are mapped. The name may be that of a link to the file.
+/// The files of these lists that are mapped. A list may name a link to the file.
 fn in_process(lists: impl Iterator<Item = String>, maps: &str) -> Vec<String> {
     let mapped: BTreeSet<&str> = maps.lines().filter_map(|line| line.rsplit_once('/').map(|(_, file)| file)).collect();
     let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
     let is_mapped = |path: &Path| {
         let real = fs::canonicalize(path).ok();
         let names = [Some(path), real.as_deref()].into_iter().flatten().filter_map(name);
-        // What the loader found by its search path may have a longer name: `libgomp.so.1.0.0` of `libgomp.so.1`.
+        // A file found by the loader's search path may have a longer name: `libgomp.so.1.0.0` for `libgomp.so.1`.
         names.into_iter().any(|name| mapped.iter().any(|file| file.starts_with(&name)))
     };
     let without_comments = |list: String| {

@@ -14,7 +14,7 @@ use super::{arm, surroundings};
 
 pub(super) const CPUINFO: &str = "proc/cpuinfo";
 
-/// The files of a system; the root is `/` but in tests.
+/// The files of a system; the root is `/` except in tests.
 #[derive(Debug, Clone)]
 pub struct System {
     root: PathBuf,
@@ -38,7 +38,7 @@ impl System {
         Self::at(Path::new("/dev/null"))
     }
 
-    /// Where its files lie.
+    /// The folder of the system's files.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -60,7 +60,7 @@ impl System {
         fields.map(|(_, value)| value.trim().trim_matches('"').to_owned()).collect()
     }
 
-    /// What is unusual about this process.
+    /// Unusual properties of this process, with their values.
     pub fn unusual(&self) -> BTreeMap<String, String> {
         surroundings::unusual(|path| self.read(path))
     }
@@ -76,7 +76,7 @@ impl System {
             .or_else(board)
     }
 
-    /// Which design the processor is; `None` but on x86-64.
+    /// The design of the processor; `None` except on x86-64.
     pub fn signature(&self) -> Option<CpuSignature> {
         let field = |key| self.field(CPUINFO, ':', key);
         let number = |key| field(key)?.parse().ok();
@@ -105,17 +105,17 @@ impl System {
         bytes(&self.field("proc/meminfo", ':', "MemTotal")?)
     }
 
-    /// What of it can be had without swapping.
+    /// The main memory that is available without swapping, in bytes.
     pub fn available_bytes(&self) -> Option<u64> {
         bytes(&self.field("proc/meminfo", ':', "MemAvailable")?)
     }
 
-    /// The most memory that this process had at a time.
+    /// The most memory that this process has had at any time.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         bytes(&self.field("proc/self/status", ':', "VmHWM")?)
     }
 
-    /// The CPUs in a file; none where there is no such file.
+    /// The CPUs listed in a file; empty where there is no such file.
     pub(super) fn list(&self, path: &str) -> Vec<u32> {
         self.read(path).and_then(|list| cpu_list::parse(&list)).unwrap_or_default()
     }
@@ -125,7 +125,7 @@ impl System {
         self.list("sys/devices/system/cpu/online")
     }
 
-    /// The design of each CPU; empty but on ARM.
+    /// The design of each CPU; empty except on ARM.
     pub(super) fn arm_designs(&self) -> BTreeMap<u32, arm::Design> {
         let register = |cpu: u32| {
             Some((cpu, self.read(&format!("sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1"))?))
@@ -172,8 +172,8 @@ impl System {
         cpuid_hypervisor().or_else(|| self.read("sys/hypervisor/type")).or_else(|| self.firmware_hypervisor())
     }
 
-    /// The emulator that executes the instructions; `None` on a processor, under a monitor too. QEMU names its own in CPUID,
-    /// or where that is hidden in the name of its own models of a processor.
+    /// The emulator that executes the instructions; `None` on a real processor, also under a monitor. QEMU names its emulator
+    /// in CPUID, or, where CPUID hides it, in the names of its own processor models.
     pub fn emulator(&self) -> Option<String> {
         if self.is_emulated_in_user_mode() {
             return Some("QEMU user mode".to_owned());
@@ -182,8 +182,8 @@ impl System {
         (is_named || cpuid_hypervisor().as_deref() == Some(TCG)).then(|| TCG.to_owned())
     }
 
-    /// QEMU's emulation of single programs hides itself behind the one that it executes in `/proc/self` alone. Versions before
-    /// 8.1 show the processors of the machine that they run on.
+    /// Whether QEMU's user-mode emulation runs this process. It hides behind the emulated program, but only in `/proc/self`.
+    /// Versions before 8.1 show the processors of the machine that they run on.
     pub fn is_emulated_in_user_mode(&self) -> bool {
         let program = fs::read_link(self.root.join("proc/thread-self/exe"));
         self.shows_another_machine() || program.is_ok_and(|program| is_emulator(&program))
@@ -193,7 +193,7 @@ impl System {
         cfg!(target_arch = "aarch64") && self.field(CPUINFO, ':', "vendor_id").is_some()
     }
 
-    /// The monitor that the firmware of a virtual machine names. Needed where there is no CPUID.
+    /// The monitor that a virtual machine's firmware names, for systems without CPUID.
     fn firmware_hypervisor(&self) -> Option<String> {
         const MONITORS: [&str; 5] = ["QEMU", "VMware", "VirtualBox", "Xen", "Virtual Machine"];
         let names = ["sys/class/dmi/id/product_name", "sys/class/dmi/id/sys_vendor"].map(|path| self.read(path));
@@ -201,7 +201,7 @@ impl System {
     }
 }
 
-/// `1024 kB` as bytes.
+/// The bytes of a size such as `1024 kB`.
 fn bytes(text: &str) -> Option<u64> {
     text.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -209,7 +209,7 @@ fn bytes(text: &str) -> Option<u64> {
 /// QEMU's translator of machine code.
 const TCG: &str = "QEMU TCG";
 
-/// What CPUID writes.
+/// The registers that CPUID writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Registers {
     pub(super) eax: u32,
@@ -291,7 +291,7 @@ pub fn settings(system: &System) -> SystemSettings {
     }
 }
 
-/// The driver, the governor and the states of an idle CPU, those that somebody has switched off on some CPUs or on all marked.
+/// The driver, the governor and the idle states of the CPUs. States that are switched off on some or all CPUs are marked.
 fn idle_states(system: &System) -> Option<String> {
     const FOLDER: &str = "sys/devices/system/cpu/cpuidle";
     let cpus = system.online_cpus();
@@ -314,14 +314,14 @@ fn idle_states(system: &System) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What differs of all CPUs, each once; `None` without one.
+/// The different values of all CPUs, joined by commas; `None` without any value.
 fn listed(values: impl Iterator<Item = String>) -> Option<String> {
     let values = Vec::from_iter(values.collect::<BTreeSet<_>>());
     (!values.is_empty()).then(|| values.join(", "))
 }
 
-/// Beginnings of the kernel's parameters that change scheduling, idling, clocks, memory or mitigations (Linux
-/// `Documentation/admin-guide/kernel-parameters.txt`). Only these are written: others may name a host, a network or a
+/// Beginnings of the kernel parameters that change scheduling, idling, clocks, memory or mitigations (Linux
+/// `Documentation/admin-guide/kernel-parameters.txt`). Only these are recorded: others may name a host, a network or a
 /// user.
 const THAT_MATTER: &str = "\
     acpi_ amd_iommu amd_pstate amd_prefcore clocksource cpufreq. cpuidle default_hugepagesz gather_data_sampling \
@@ -332,12 +332,12 @@ const THAT_MATTER: &str = "\
     split_lock_detect srbds threadirqs transparent_hugepage tsa tsc tsx vmscape";
 
 fn parameters_that_matter(line: &str) -> String {
-    // What follows `--` is for the first process, not for the kernel.
+    // Words behind `--` are for the first process, not for the kernel.
     let words = line.split_whitespace().take_while(|word| *word != "--");
     words.filter(|word| THAT_MATTER.split(' ').any(|start| word.starts_with(start))).collect::<Vec<_>>().join(" ")
 }
 
-/// Vulnerabilities that the kernel knows, but for those that do not affect this processor.
+/// The vulnerabilities that the kernel knows, except those that do not affect this processor.
 fn mitigations(system: &System) -> BTreeMap<String, String> {
     const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
     let entries = fs::read_dir(system.root().join(FOLDER)).into_iter().flatten().flatten();
@@ -364,7 +364,7 @@ fn is_exempt(system: &System) -> bool {
     bits.is_some_and(|bits| bits & ADDR_NO_RANDOMIZE != 0)
 }
 
-/// The list in a file that is empty or `(null)` where there are none.
+/// The list in a file, which is empty or `(null)` where there is no CPU.
 fn cpu_list(system: &System, path: &str) -> Option<String> {
     let text = fs::read_to_string(system.root().join(path)).ok()?;
     Some(text.trim().replace("(null)", ""))
@@ -372,7 +372,7 @@ fn cpu_list(system: &System, path: &str) -> Option<String> {
 
 // Shared libraries as this process has loaded them: which file, and of which version.
 
-/// Folders that systems install into. The path of a file elsewhere may name a user and is not written.
+/// Folders that systems install into. The path of a file elsewhere may name a user and is not recorded.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/", "/lib/", "/lib64/", "/opt/"];
 
 /// The library of this name, such as `libgomp`; `None` if it is not loaded.
@@ -388,7 +388,7 @@ pub fn loaded_library(system: &System, name: &str) -> Option<LoadedLibrary> {
     Some(LoadedLibrary { name: name.to_owned(), file: if is_systems { path } else { file_name }, version, hash })
 }
 
-/// The mapped file that is called `name.so` and perhaps more. The kernel resolves links.
+/// The mapped file whose name begins with `name.so`. The kernel resolves links.
 fn loaded_file(system: &System, name: &str) -> Option<String> {
     let maps = system.read("proc/self/maps")?;
     let start = format!("{name}.so");
@@ -430,7 +430,7 @@ fn field<'a>(paragraph: &'a str, key: &str) -> Option<&'a str> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A system of these files. The folder lives as long as its guard.
+    /// A system with these files. The folder lives as long as its guard.
     pub(crate) fn system(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -458,7 +458,7 @@ pub(crate) mod tests {
             ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"),
             ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
         ]);
-        // Elsewhere, this is the processor of the machine that emulates.
+        // On other architectures, the processor is the one of the machine that emulates.
         if cfg!(target_arch = "x86_64") {
             assert_eq!(system.processor().as_deref(), Some("AMD EPYC 9575F"));
             let signature = system.signature().unwrap();
@@ -538,7 +538,7 @@ pub(crate) mod tests {
         assert_eq!(settings(&system), expected);
     }
 
-    /// Administrators and daemons change these while the machine runs.
+    /// Administrators and daemons change these settings while the machine runs.
     #[test]
     fn how_cpus_idle_and_which_frequencies_they_may_have_is_read_of_each() {
         const CPUS: &str = "sys/devices/system/cpu";
