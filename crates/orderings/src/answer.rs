@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Files of the user by the number that a compiler gave them: the source itself has no name, a header has its own.
+/// The user's files by the number that a compiler gave them: headers have a name, the source itself has none.
 pub type Files = BTreeMap<i32, Option<String>>;
 
-/// How far the model came with so many threads.
+/// How far the model explored this number of threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Threads.
+    /// The number of threads.
     pub threads: u32,
-    /// Where they are, if that can be told: `of one GPU`.
+    /// The place of the threads, if known: `of one GPU`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// How often each uses the operation.
+    /// How often each thread uses the operation.
     pub times: u32,
-    /// All executions with so many deviations were explored; `None` if not even those without any.
+    /// The number of deviations up to which all executions were explored; `None` if not even those without deviations were.
     pub deviations: Option<u32>,
-    /// Whether there are no others.
+    /// Whether there are no other executions.
     pub is_complete: bool,
-    /// Executions that were tried.
+    /// The number of executions that were tried.
     pub executions: u64,
 }
 
@@ -39,11 +39,11 @@ pub struct ModelStep {
     pub does: String,
     /// The value.
     pub value: u64,
-    /// Whether it is not the newest value, or comes before another one.
+    /// Whether the value is not the newest one, or comes before another one.
     pub is_old: bool,
 }
 
-/// An access, or where a thread waits.
+/// An access, or the place where a thread waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The thread, from 0.
@@ -60,47 +60,47 @@ pub struct Place {
 pub struct Refutation {
     /// `race`, `stuck`, `early`, `lost`, `torn`, `check` or `crash`.
     pub kind: String,
-    /// Threads of the execution.
+    /// The number of threads.
     pub threads: u32,
-    /// How often each uses the operation; 0 if that is not known.
+    /// How often each thread uses the operation; 0 if unknown.
     #[serde(default)]
     pub times: u32,
-    /// Its deviations.
+    /// The number of deviations.
     pub deviations: u32,
-    /// The places of a race, or where a thread is.
+    /// The two places of a race, or the place where a thread is.
     pub places: Vec<Place>,
-    /// All steps up to there.
+    /// All steps up to the violation.
     pub steps: Vec<ModelStep>,
 }
 
-/// What the model says.
+/// The model's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
     /// An execution breaks what the operation promises.
     Refuted(Box<Refutation>),
-    /// None did, as far as it came.
+    /// No execution did, as far as the model explored.
     NotRefuted(Vec<Bound>),
-    /// It cannot be asked, and why.
+    /// The model cannot run the operation, for this reason.
     Cannot(String),
 }
 
-/// What the threads of this machine did.
+/// The result of the test by threads of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// They used it so often, and nothing was seen.
+    /// The threads used the operation this often, and no failure was seen.
     NotSeen(u64),
     /// The first failure, in words.
     Failed(String),
-    /// Threads waited for ever, and how often they had used it before.
+    /// Threads waited for ever; the text says how often they had used the operation before.
     Hangs(String),
-    /// It cannot be run, and why.
+    /// The test cannot run, for this reason.
     Cannot(String),
 }
 
 impl Model {
-    /// From the lines of the program; `files` are the user's, by number, with the names of headers.
+    /// Parses the lines of the model's program; `files` are the user's, by number, with the names of headers.
     pub fn parse(lines: &str, files: &Files) -> Self {
         let mut refuted = None;
         let (mut steps, mut bounds, mut times) = (Vec::new(), Vec::new(), 0);
@@ -123,7 +123,7 @@ impl Model {
         }
     }
 
-    /// In a few words; `subject` is what the operation orders: `what the lock protects`.
+    /// The answer in a few words; `subject` is what the operation orders: `what the lock protects`.
     pub fn in_words(&self, subject: &str) -> String {
         match self {
             Self::Refuted(refuted) => refuted.in_words(subject),
@@ -149,7 +149,7 @@ const fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// `2 threads of one warp with 2 uses each`.
+/// A team in words: `2 threads of one warp with 2 uses each`.
 fn team(threads: u32, place: Option<&str>, times: u32) -> String {
     let place = place.map_or_else(String::new, |place| format!(" {place}"));
     let uses = if times == 0 { String::new() } else { format!(" with {times} use{} each", plural(times)) };
@@ -157,7 +157,7 @@ fn team(threads: u32, place: Option<&str>, times: u32) -> String {
 }
 
 impl Refutation {
-    /// Its threads, and how often each uses the operation.
+    /// The threads of the execution in words, with the uses per thread.
     pub(crate) fn team(&self) -> String {
         team(self.threads, None, self.times)
     }
@@ -188,7 +188,7 @@ impl Refutation {
         }
     }
 
-    /// The execution, a line for each step.
+    /// The execution, with a line for each step.
     pub fn story(&self, subject: &str) -> Vec<String> {
         let step = |step: &ModelStep| {
             let line = line_in_words(step.line, step.file.as_deref());
@@ -212,7 +212,7 @@ fn line_in_words(line: Option<u32>, file: Option<&str>) -> Option<String> {
     line.map(|line| format!("line {line}{of}"))
 }
 
-/// `FILE LINE` as the line of the user's code, and the header.
+/// The line of the user's code and the header, from `FILE LINE`.
 fn line(file: &str, line: &str, files: &Files) -> (Option<u32>, Option<String>) {
     let known = file.parse().ok().and_then(|file| files.get(&file));
     let line = line.parse().ok().filter(|line| known.is_some() && *line > 0);
@@ -252,7 +252,7 @@ fn bound(words: &[&str]) -> Option<Bound> {
 }
 
 impl Test {
-    /// What was seen to fail.
+    /// The failure that was seen.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Failed(how) | Self::Hangs(how) => Some(how),
@@ -260,7 +260,7 @@ impl Test {
         }
     }
 
-    /// From the line of the program.
+    /// Parses the line of the test's program.
     pub fn parse(text: &str, subject: &str) -> Self {
         let words: Vec<&str> = text.split_whitespace().collect();
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or_default();

@@ -39,7 +39,7 @@ impl Order {
     }
 }
 
-/// What an order belongs to.
+/// The access that an order belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     Load,
@@ -47,14 +47,14 @@ enum Access {
     /// A read and a write in one step.
     Update,
     Fence,
-    /// A fence for what interrupts a thread.
+    /// A fence against a signal handler that interrupts the thread.
     Signal,
     /// A function or a variable of the user.
     Unknown,
 }
 
 impl Access {
-    /// By the name of a function or, behind a variable, of a method.
+    /// The access by the name of a function or, behind a variable, of a method.
     fn of(name: &str, is_method: bool) -> Self {
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         if has(&["signal_fence"]) {
@@ -76,7 +76,7 @@ impl Access {
         }
     }
 
-    /// The orders that are weaker by one step, and the one that orders nothing if it is none of them.
+    /// The orders that are weaker by one step, and the order that orders nothing, if it is none of these.
     fn weaker(self, order: Order) -> Vec<(Step, Order)> {
         let one: &[Order] = match (self, order) {
             (_, Relaxed) | (Self::Signal, _) => return Vec::new(),
@@ -92,7 +92,7 @@ impl Access {
     }
 }
 
-/// Functions without arguments that order, with the one that is weaker or narrower: the parentheses stay behind it.
+/// Fences without arguments, each with the weaker or narrower one; the parentheses stay behind the name.
 const FENCES: [(&str, Option<(Step, &str)>); 9] = [
     ("__threadfence_system", Some((Step::Narrower, "__threadfence"))),
     ("__threadfence", Some((Step::Narrower, "__threadfence_block"))),
@@ -105,7 +105,7 @@ const FENCES: [(&str, Option<(Step, &str)>); 9] = [
     ("_mm_lfence", None),
 ];
 
-/// Calls that have `seq_cst` if they name no order: how many arguments they have then.
+/// Calls that imply `seq_cst` if they name no order, with the number of arguments in that case.
 const IMPLIED: [(&str, usize); 13] = [
     ("load", 0),
     ("store", 1),
@@ -122,7 +122,7 @@ const IMPLIED: [(&str, usize); 13] = [
     ("flag_test", 0),
 ];
 
-/// Scopes from the narrowest: those of `cuda::atomic_ref`, and those of the compiler's functions.
+/// The scopes of `cuda::atomic_ref` and those of the compiler's functions, the narrowest first.
 const SCOPES: [&[&str]; 2] = [
     &["thread_scope_thread", "thread_scope_block", "thread_scope_device", "thread_scope_system"],
     &[
@@ -134,7 +134,7 @@ const SCOPES: [&[&str]; 2] = [
     ],
 ];
 
-/// The orderings of a source that functions of these names reach, or all of them if none is named.
+/// The orderings that functions of these names reach, or all orderings of the source if no name is given.
 pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
     let source = Source::new(source);
     let (aliases, flags) = (aliases(&source), flags(&source));
@@ -144,7 +144,7 @@ pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
     for token in (0..source.tokens.len()).filter(|token| is_reached[*token]) {
         match (source.tokens[token].kind, source.word(token)) {
             (Kind::Word, "using") => is_using = true,
-            // Behind it stands a type, whose arguments may be orders.
+            // A type follows, whose arguments may be orders.
             (Kind::Sign, ";" | "=") => is_using = false,
             (Kind::Word, _) if !is_using => finder.word(token),
             (Kind::Text, _) => finder.assembly(token),
@@ -172,7 +172,7 @@ struct Finder<'a> {
     found: Found,
 }
 
-/// `using mo = std::memory_order;` and `typedef std::memory_order mo;`
+/// Finds `using mo = std::memory_order;` and `typedef std::memory_order mo;`.
 fn aliases<'a>(source: &'a Source<'_>) -> Vec<&'a str> {
     let of = |token: usize| match (source.word(token + 1), source.word(token + 2)) {
         (";", _) => {
@@ -185,7 +185,7 @@ fn aliases<'a>(source: &'a Source<'_>) -> Vec<&'a str> {
     (0..source.tokens.len()).filter(|token| source.word(*token) == "memory_order").filter_map(of).collect()
 }
 
-/// `std::atomic_flag a, *b;`
+/// The variables in declarations such as `std::atomic_flag a, *b;`.
 fn flags<'a>(source: &'a Source<'_>) -> Vec<&'a str> {
     let declared = (0..source.tokens.len()).filter(|token| source.word(*token) == "atomic_flag");
     let behind = |token: usize| {
@@ -248,7 +248,7 @@ impl Finder<'_> {
         self.leave_out(token, word, reason);
     }
 
-    /// The order that a word names, and the part of the word before it.
+    /// The order that a word names, and the prefix of the word.
     fn order(&self, token: usize) -> Option<(Order, &'static str)> {
         let word = self.source.word(token);
         if let Some(order) = word.strip_prefix("memory_order_") {
@@ -265,7 +265,7 @@ impl Finder<'_> {
         Some((Order::of(word).filter(|_| is_enumerator)?, ""))
     }
 
-    /// An order that the source names.
+    /// Adds an order that the source names.
     fn named(&mut self, token: usize, order: Order, prefix: &str) {
         let source = self.source;
         let call = source.call_of[token];
@@ -274,7 +274,7 @@ impl Finder<'_> {
             let orders: Vec<usize> = source.arguments(call).filter(|token| self.order(*token).is_some()).collect();
             (Access::of(source.word(name), source.is_behind(name, &[".", "->"])), source.word(name), orders)
         });
-        // Of a compare-and-swap the second order is that of the attempt in vain, a load.
+        // The second order of a compare-and-swap is for the failed attempt, a load.
         let is_failure = orders.len() == 2 && orders[1] == token;
         if is_failure {
             access = Access::Load;
@@ -300,7 +300,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A call without an order.
+    /// Adds a call without an order.
     fn implied(&mut self, call: usize) {
         let source = self.source;
         let (name, close) = (source.calls[call].name, source.calls[call].close);
@@ -308,7 +308,7 @@ impl Finder<'_> {
         let is_method = source.is_behind(name, &[".", "->"]);
         let (function, first) =
             if is_method { (word, 0) } else { (word.strip_prefix("atomic_").unwrap_or_default(), 1) };
-        // Of other classes, `clear` and `test` are something else.
+        // Other classes have methods `clear` and `test` with other meanings.
         let is_of_flag = is_method
             && (word == "test_and_set"
                 || (["clear", "test"].contains(&word)
@@ -347,7 +347,7 @@ impl Finder<'_> {
         self.add(name, format!("{word} (seq_cst)"), changes);
     }
 
-    /// A call, with the namespace before it, that does nothing.
+    /// The change that replaces a call, with the namespace before it, by nothing.
     fn left_out(&self, name: usize, close: usize) -> Change {
         let source = self.source;
         let mut first = name;
@@ -359,7 +359,7 @@ impl Finder<'_> {
         Change { step: Step::LeftOut, words: "left out".to_owned(), edits }
     }
 
-    /// The orderings in the text of an `asm` statement.
+    /// Adds the orderings in the text of an `asm` statement.
     fn assembly(&mut self, token: usize) {
         let source = self.source;
         let Some(call) = source.call_of[token] else { return };

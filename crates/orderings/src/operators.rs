@@ -1,20 +1,20 @@
-//! Finds where a source reads or writes an atomic variable without a call: `v = 1`, `v++`, `while (v)`. Each is sequentially
-//! consistent. By tokens alone: variables are known by the type in front of their names.
+//! Finds where a source reads or writes an atomic variable without a call: `v = 1`, `v++`, `while (v)`. Each such access is
+//! sequentially consistent. Works by tokens alone: variables are known by the type in front of their names.
 
 use std::collections::BTreeMap;
 
 use crate::source::Source;
 use crate::tokens::Kind;
 
-/// The operators on atomic variables: the tokens of the variables, and what is done.
+/// The operators on atomic variables: the token of each variable, and the operation.
 pub(crate) fn find(source: &Source<'_>) -> Vec<(usize, String)> {
     let declared = declared(source);
     let is_declaration = |token: usize| declared.values().any(|(tokens, _)| tokens.contains(&token));
     let used = (0..source.tokens.len()).filter(|token| !is_declaration(*token)).filter_map(|token| {
         let word = source.word(token);
-        // Of the thread itself, two members are pointers to atomic variables.
+        // Two members of the thread are pointers to atomic variables.
         let is_of_thread = token > 1 && source.is_behind(token, &["->", "."]) && source.word(token - 2) == "me";
-        // Tokens alone do not tell two variables or members of one name apart.
+        // Tokens alone cannot tell apart two variables or members with one name.
         if !is_of_thread && is_declared_plainly(source, word, &declared) {
             return None;
         }
@@ -28,7 +28,7 @@ pub(crate) fn find(source: &Source<'_>) -> Vec<(usize, String)> {
     used.collect()
 }
 
-/// Variables of atomic types by their names: where they are declared, and whether they are pointers.
+/// Variables of atomic types by name: the tokens of their declarations, and whether they are pointers.
 fn declared<'a>(source: &'a Source<'_>) -> BTreeMap<&'a str, (Vec<usize>, bool)> {
     let mut found: BTreeMap<&str, (Vec<usize>, bool)> = BTreeMap::new();
     for token in (0..source.tokens.len()).filter(|token| source.tokens[*token].kind == Kind::Word) {
@@ -77,7 +77,7 @@ fn is_declared_plainly(source: &Source<'_>, name: &str, declared: &BTreeMap<&str
     })
 }
 
-/// Whether a name behind a comma is declared: `int a, *b[2], c;`.
+/// Whether a name behind a comma belongs to a declaration: `int a, *b[2], c;`.
 fn is_among_declared(source: &Source<'_>, name: usize, is_word: &dyn Fn(usize) -> bool) -> bool {
     if (0..name).rev().find(|at| source.word(*at) != "*").is_none_or(|at| source.word(at) != ",") {
         return false;
@@ -112,7 +112,7 @@ fn behind_type(source: &Source<'_>, token: usize) -> Option<usize> {
     }
 }
 
-/// What is done with the variable of this name, if it is no call.
+/// The operation on the variable at this token, unless it is a call.
 fn operator(source: &Source<'_>, token: usize, is_pointer: bool) -> Option<String> {
     let mut first = token;
     while first > 1 && source.is_behind(first, &["->", ".", "::"]) {
@@ -143,7 +143,7 @@ fn operator(source: &Source<'_>, token: usize, is_pointer: bool) -> Option<Strin
     {
         return None;
     }
-    // It may be taken by reference.
+    // A function may take the variable by reference.
     let is_alone =
         ["(", ","].contains(&before(1 + usize::from(is_dereferenced))) && [")", ","].contains(&source.word(last));
     let call = source.call_of[token].map(|call| source.word(source.calls[call].name));
@@ -164,7 +164,7 @@ fn operator(source: &Source<'_>, token: usize, is_pointer: bool) -> Option<Strin
     })
 }
 
-/// The bracket that this one closes.
+/// The opening bracket of a closing one.
 fn opening(source: &Source<'_>, close: usize) -> Option<usize> {
     let mut depth = 0;
     (0..=close).rev().find(|at| {

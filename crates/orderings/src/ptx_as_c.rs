@@ -1,20 +1,20 @@
 //! Translates the PTX of a GPU operation, instruction by instruction, into C that the model can run. A few blocks of one or two
 //! threads are the threads of the model. An order whose scope does not reach the other blocks orders nothing between them, and an
-//! access whose scope does not is no atomic one for them: PTX calls it not morally strong.
+//! access with such a scope is not atomic for them: PTX calls it not morally strong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Which threads of a GPU wait for each other, by the widest scope that they need.
+/// The threads of a GPU that wait for each other, by the widest scope that they need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Span {
-    /// Those of a block.
+    /// The threads of a block.
     Block,
-    /// Those of a cluster.
+    /// The threads of a cluster.
     Cluster,
-    /// Those of a grid.
+    /// The threads of a grid.
     Grid,
-    /// Those of several devices.
+    /// The threads of several devices.
     System,
 }
 
@@ -34,7 +34,7 @@ impl Span {
 /// The name of the user's file in the lines of the C code.
 pub const MODELLED: &str = "modelled.c";
 
-/// That of all files that are not the user's.
+/// The name of all other files.
 pub const HARNESS: &str = "harness";
 
 /// Declarations in front of the functions.
@@ -44,10 +44,10 @@ const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned coun
     uint64_t __tsan_syncscope64(uint64_t *, uint64_t, char, int);\n\
     static uint64_t syncscope_arrived[32];\n";
 
-/// Bytes of `me.shared`: 1024 elements of the widest type.
+/// The size of `me.shared` in bytes: 1024 elements of the widest type.
 const SHARED_BYTES: usize = 8 * 1024;
 
-/// The variables that a program has in shared memory, by their offsets there, and how long it is. `me.shared` is a parameter.
+/// The variables of a program in shared memory with their offsets, and the size of that memory. `me.shared` is a parameter.
 fn shared_variables(ptx: &str) -> (BTreeMap<&str, usize>, usize) {
     let mut found = BTreeMap::new();
     let mut end = if ptx.contains("_param_10]") { SHARED_BYTES } else { 0 };
@@ -64,13 +64,13 @@ fn shared_variables(ptx: &str) -> (BTreeMap<&str, usize>, usize) {
     (found, end)
 }
 
-/// The kernels of a program in PTX as C functions of a thread: pairs of their names. Lines of the user's file, the first of `files`,
-/// are those of [`MODELLED`]; the other files are the user's headers.
+/// The kernels of a program in PTX as C functions of a thread, given as pairs of their names. Lines of the user's file, the
+/// first of `files`, get the name [`MODELLED`]; the other files are the user's headers.
 ///
 /// # Errors
-/// What of it cannot be modelled.
+/// The part that cannot be modelled.
 pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[String]) -> Result<String, String> {
-    // The threads of a block: all, or those of one of two blocks.
+    // The number of threads in a block: all threads, or the threads of one of two blocks.
     let block = match span {
         Span::Block => "me->threads",
         Span::Cluster | Span::Grid => "(me->threads > 3 ? me->threads / 2 : 1)",
@@ -81,7 +81,7 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[St
         .enumerate()
         .filter_map(|(at, file)| Some((number_of(ptx, file)?, if at == 0 { MODELLED } else { file.as_str() })));
     let files: BTreeMap<u32, &str> = named.collect();
-    // Each thread is a device.
+    // For several devices, each thread is a device.
     let devices = if span == Span::System { "me->threads" } else { "1" };
     let (shared, bytes) = shared_variables(ptx);
     let words = bytes.div_ceil(8).max(1);
@@ -98,10 +98,10 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[St
     Ok(text)
 }
 
-/// Where the shared memory of a thread's block begins.
+/// The beginning of the shared memory of a thread's block.
 const OF_BLOCK: &str = "(uint64_t)syncscope_shared[me->number / block]";
 
-/// The number that a program gives to a file in its `.loc`.
+/// The number of a file in the `.loc` directives of a program.
 fn number_of(ptx: &str, file: &str) -> Option<u32> {
     let of = |line: &str| {
         let (number, name) = line.trim_start().strip_prefix(".file")?.trim_start().split_once(char::is_whitespace)?;
@@ -115,7 +115,7 @@ struct Function<'a> {
     span: Span,
     /// The user's files by their numbers.
     files: &'a BTreeMap<u32, &'a str>,
-    /// Variables in shared memory.
+    /// The offsets of the variables in shared memory.
     shared: &'a BTreeMap<&'a str, usize>,
     kernel: &'a str,
     registers: BTreeSet<String>,
@@ -131,7 +131,7 @@ impl Function<'_> {
                 let mut numbers = place.split_whitespace().map_while(|number| number.parse::<u32>().ok());
                 if let (Some(file), Some(line @ 1..)) = (numbers.next(), numbers.next()) {
                     let name = self.files.get(&file).unwrap_or(&HARNESS);
-                    // What follows stays in this one line.
+                    // The following code stays on this one line.
                     let _ = write!(self.code, "\n#line {line} \"{name}\"\n");
                 }
             } else if let Some(label) = line.strip_suffix(':') {
@@ -171,7 +171,7 @@ impl Function<'_> {
         Ok(())
     }
 
-    /// An operand: a register, a number, what the thread knows, or a parameter.
+    /// An operand as C: a register, a number, a property of the thread, or a parameter.
     fn value(&mut self, operand: &str) -> String {
         let special = match operand {
             "%tid.x" | "%laneid" => "tid",
@@ -180,7 +180,7 @@ impl Function<'_> {
             "%nctaid.x" | "%cluster_nctarank" => "blocks",
             "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => "0",
             "%ntid.y" | "%ntid.z" | "%nctaid.y" | "%nctaid.z" => "1",
-            // It is late soon, so that pauses end.
+            // The clock advances fast, so that pauses end soon.
             "%clock" | "%clock64" | "%globaltimer" | "%clock_hi" => "(clock += 1 << 20)",
             _ if operand.starts_with('%') => {
                 let name = identifier(operand);
@@ -197,7 +197,7 @@ impl Function<'_> {
         special.to_owned()
     }
 
-    /// The address in brackets.
+    /// An address in brackets as C.
     fn address(&mut self, operand: &str, is_shared: bool) -> Option<String> {
         let inner = operand.strip_prefix('[')?.strip_suffix(']')?;
         let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
@@ -256,7 +256,7 @@ impl Function<'_> {
         }
     }
 
-    /// What a register becomes of others.
+    /// The C expression for a register that is computed from others.
     fn computed(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
         let kind = parts.last().copied().unwrap_or_default();
         let has = |part: &str| parts.contains(&part);
@@ -309,7 +309,8 @@ impl Function<'_> {
         Some(format!("{to} = ({})({value});", kind.replace("int", "uint").replace("uuint", "uint")))
     }
 
-    /// Whether a scope reaches all that take part. Updates without one have that of the device, volatile accesses that of the system.
+    /// Whether a scope reaches all threads that take part. Updates without a scope have the device's, volatile accesses the
+    /// system's.
     fn reaches(&self, parts: &[&str]) -> bool {
         let implied = if ["atom", "red"].contains(&parts[0]) { Span::Grid } else { Span::System };
         Span::of_scope(parts).unwrap_or(implied) >= self.span
@@ -330,7 +331,8 @@ impl Function<'_> {
         Some(format!("__atomic_thread_fence(__ATOMIC_{order});"))
     }
 
-    /// An access to memory: weak ones are plain, the others atomic, with their order where their scope reaches the others.
+    /// An access to memory as C: weak accesses are plain, others are atomic, with their order if their scope reaches the other
+    /// threads.
     fn access(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
         let has = |part: &str| parts.contains(&part);
         let is_strong = ["relaxed", "acquire", "release", "volatile", "mmio"].iter().any(|word| has(word));
@@ -392,7 +394,7 @@ impl Function<'_> {
     }
 }
 
-/// The function of an update, and the letter by which one of the model knows it.
+/// The C function of an update, or the letter by which the model knows it.
 fn update(parts: &[&str]) -> Option<(&'static str, &'static str)> {
     const UPDATES: [(&str, &str); 5] = [
         ("add", "__atomic_fetch_add"),
@@ -493,7 +495,7 @@ mod tests {
         }
     }
 
-    /// Of several devices, one does not see whole what another one updates in the scope of its own.
+    /// An update in the scope of one device is not atomic for another device.
     #[test]
     fn an_access_whose_scope_is_too_narrow_is_not_atomic() {
         let is_narrow = |instruction, span| body(instruction, span).unwrap().contains("syncscope_model_narrow(me");
@@ -516,7 +518,7 @@ mod tests {
         }
     }
 
-    /// Variables have places of their own, behind `me.shared` where that is used, and an address means the same in both spaces.
+    /// Each variable has a place of its own, behind `me.shared` if that is used, and an address means the same in both spaces.
     #[test]
     fn variables_in_shared_memory_have_places() {
         let variables = ".shared .align 4 .u32 _ZZ1fE1s;\n.shared .align 8 .b8 _ZZ1fE1t[24];\n";

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::tokens::{Kind, Token, tokens};
 
-/// A call, or what looks like one: `name(...)`. Of `asm volatile (...)` the name is `asm`.
+/// A call, or text that looks like one: `name(...)`. The name of `asm volatile (...)` is `asm`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     /// The token of the name.
@@ -21,9 +21,9 @@ pub(crate) struct Source<'a> {
     pub(crate) tokens: Vec<Token>,
     /// In the order of their opening brackets.
     pub(crate) calls: Vec<Call>,
-    /// For each token the innermost call around it.
+    /// The innermost call around each token.
     pub(crate) call_of: Vec<Option<usize>>,
-    /// What `#line` says: where the next line begins, its number, and its file.
+    /// The marks by `#line`: the start of the next line, its number, and its file.
     marks: Vec<(usize, u32, Option<String>)>,
     /// Functions and macros by their name, with the tokens of their bodies.
     definitions: Vec<(usize, Range<usize>)>,
@@ -44,7 +44,7 @@ impl<'a> Source<'a> {
         self.tokens.get(token).map_or("", |token| &self.text[token.range.clone()])
     }
 
-    /// The token before, if it is this one.
+    /// Whether the previous token is one of these signs.
     pub(crate) fn is_behind(&self, token: usize, signs: &[&str]) -> bool {
         token > 0 && signs.contains(&self.word(token - 1))
     }
@@ -61,7 +61,7 @@ impl<'a> Source<'a> {
         first.unwrap_or(end)
     }
 
-    /// The line, and the file where `#line` names one.
+    /// The line of a position, and its file if `#line` names one.
     pub(crate) fn place_of(&self, at: usize) -> (u32, Option<String>) {
         let (behind, line, file) = self.marks.iter().rfind(|mark| mark.0 <= at).cloned().unwrap_or((0, 1, None));
         (line + self.text[behind..at].matches('\n').count() as u32, file)
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
         (0..self.tokens.len()).filter(move |at| self.tokens[*at].kind == Kind::Directive && self.word(at + 1) == name)
     }
 
-    /// Where the line of a token ends.
+    /// The end of the line with this token.
     pub(crate) fn end_of_line(&self, token: usize) -> usize {
         let start = self.tokens[token].range.start;
         start + end_of_line(&self.text[start..])
@@ -85,20 +85,20 @@ impl<'a> Source<'a> {
         Some((end, self.word(at + 2).parse().ok()?, file))
     }
 
-    /// The tokens directly in the brackets of a call.
+    /// The tokens inside a call's brackets but not inside inner calls.
     pub(crate) fn arguments(&self, call: usize) -> impl Iterator<Item = usize> + '_ {
         let Call { open, close, .. } = self.calls[call];
         (open + 1..close).filter(move |token| self.call_of[*token] == Some(call))
     }
 
-    /// How many arguments a call has.
+    /// The number of arguments of a call.
     pub(crate) fn count_arguments(&self, call: usize) -> usize {
         let Call { open, close, .. } = self.calls[call];
         let commas = self.arguments(call).filter(|token| self.word(*token) == ",").count();
         if open + 1 == close { 0 } else { commas + 1 }
     }
 
-    /// Brackets without a name before them belong to the call around them, except for their commas.
+    /// Finds the calls. Brackets without a name before them belong to the call around them, except for their commas.
     fn find_calls(&mut self) {
         let mut open: Vec<(Option<usize>, usize)> = Vec::new();
         for at in 0..self.tokens.len() {
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The name of what an opening bracket calls.
+    /// The name that an opening bracket calls.
     fn callee(&self, open: usize) -> Option<usize> {
         let mut name = open.checked_sub(1)?;
         while ["volatile", "__volatile__", "__volatile", "goto", "inline"].contains(&self.word(name)) {
@@ -134,7 +134,7 @@ impl<'a> Source<'a> {
         (self.tokens[name].kind == Kind::Word).then_some(name)
     }
 
-    /// `name(...) {` with a few words between, and `#define name`.
+    /// Finds `name(...) {`, with a few words between, and `#define name`.
     fn find_definitions(&mut self) {
         const CONTROLS: [&str; 5] = ["if", "for", "while", "switch", "catch"];
         const QUALIFIERS: [&str; 5] = ["const", "noexcept", "override", "final", "mutable"];
@@ -172,8 +172,8 @@ impl<'a> Source<'a> {
         self.tokens.len()
     }
 
-    /// The words in front of the last of these tokens, back to the end of what precedes it, and whether no braces are around it but those
-    /// of a namespace or of `extern "C"`.
+    /// The words in front of the last of these tokens, back to the end of what precedes it. Also whether all braces around it
+    /// are those of a namespace or of `extern "C"`.
     fn head(&self, tokens: &[usize]) -> (Vec<&'a str>, bool) {
         let mut words = tokens.iter().rev().map(|token| self.word(*token));
         let head: Vec<&str> = words.by_ref().take_while(|word| ![";", "{", "}"].contains(word)).collect();
@@ -190,7 +190,8 @@ impl<'a> Source<'a> {
         (head, is_of_file)
     }
 
-    /// The tokens that functions of these names are made of, with those that they name and all tokens outside of functions.
+    /// Which tokens are reachable: the bodies of functions with these names and of functions that these name, and all tokens
+    /// outside functions.
     pub(crate) fn reachable(&self, roots: &[&str]) -> Vec<bool> {
         let mut is_reached = vec![roots.is_empty(); self.tokens.len()];
         if roots.is_empty() {
@@ -217,7 +218,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The functions that a source defines outside of classes and whose name is meant: the name, and the words in front of it.
+/// The functions with accepted names that a source defines outside of classes: the name, and the words in front of it.
 pub fn functions(text: &str, is_meant: impl Fn(&str) -> bool) -> Vec<(&str, Vec<&str>)> {
     let source = Source::new(text);
     let mut end = 0;
@@ -236,7 +237,7 @@ pub fn functions(text: &str, is_meant: impl Fn(&str) -> bool) -> Vec<(&str, Vec<
     headed.filter(|(_, (_, is_of_file))| *is_of_file).map(|(name, (head, _))| (source.word(name), head)).collect()
 }
 
-/// Bytes of a line that goes on behind each backslash at its end.
+/// The length of a line, which continues behind each backslash at its end.
 fn end_of_line(text: &str) -> usize {
     let mut end = 0;
     for line in text.split_inclusive('\n') {

@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Model, NotTried, Step, Test};
 
-/// What a variant costs less.
+/// What a variant saves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Price {
-    /// It executes the same instructions.
+    /// Nothing: the variant executes the same instructions.
     SameInstructions,
-    /// How much cheaper the variant is, in each case that was measured.
+    /// The savings in each measured case.
     Measured(Vec<Saving>),
-    /// It was not measured, and why.
+    /// The variant was not measured, for this reason.
     NotMeasured(String),
 }
 
-/// What a variant costs less in one case.
+/// The saving of a variant in one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Saving {
     /// The case: `2 threads close`.
     pub case: String,
-    /// The original's cost in ns.
+    /// The cost of the original in ns.
     pub original_ns: f64,
     /// What the variant saves, in ns; below zero where it costs more.
     pub saved_ns: f64,
-    /// The ends of its 95 % interval.
+    /// The lower end of the 95 % interval of the saving.
     pub saved_low_ns: Option<f64>,
-    /// Its upper end.
+    /// The upper end of the interval.
     pub saved_high_ns: Option<f64>,
 }
 
@@ -39,72 +39,72 @@ pub struct Saving {
 pub struct Row {
     /// The line of the ordering.
     pub line: u32,
-    /// The user's header that has it; `None` for the source itself.
+    /// The user's header with the ordering; `None` for the source itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The ordering.
     pub ordering: String,
-    /// Its replacement.
+    /// The replacement of the ordering.
     pub variant: String,
-    /// How it differs.
+    /// How the variant differs from the original.
     pub step: Step,
-    /// What it costs less.
+    /// What the variant saves.
     pub price: Price,
     /// The instructions that differ: `xchgl → movl`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What the model says; `None` where there is none for the code.
+    /// The model's answer; `None` where there is no model for the code.
     pub model: Option<Model>,
-    /// What the test says; `None` where the instructions are the same.
+    /// The result of the test; `None` where the instructions are the same.
     pub test: Option<Test>,
 }
 
-/// All that is known of an operation.
+/// The answers about an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Its id.
+    /// The operation's id.
     pub operation: String,
-    /// What it orders.
+    /// What the operation orders.
     pub subject: String,
-    /// What the model says of the code as it is.
+    /// The model's answer about the unchanged code.
     pub model: Option<Model>,
-    /// What the test says of it.
+    /// The result of the test with the unchanged code.
     pub test: Option<Test>,
-    /// Its variants, in the order of the source.
+    /// The variants, in the order of the source.
     pub rows: Vec<Row>,
-    /// What has none.
+    /// The orderings without variants.
     pub not_tried: Vec<NotTried>,
-    /// All variants together that nothing refutes: the cheapest form.
+    /// The cheapest form: all variants together that nothing refutes.
     pub cheapest: Option<Together>,
-    /// All memory orderings left out, whatever refutes that: what they cost together.
+    /// The form without any memory ordering, even if it is refuted: what the orderings cost together.
     pub without_any: Option<Together>,
-    /// The operation that it is compared with, measured in turn with it.
+    /// The operation to compare with, measured in turn with this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,
 }
 
-/// Another operation.
+/// The operation to compare with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Against {
-    /// Its id.
+    /// The operation's id.
     pub operation: String,
-    /// What it costs less.
+    /// What the operation saves.
     pub price: Price,
 }
 
 /// Several changes in one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Together {
-    /// Its changes: `line 7: fetch_add release → relaxed`.
+    /// The changes: `line 7: fetch_add release → relaxed`.
     pub changes: Vec<String>,
-    /// The rows of these changes in the table that is being made; none once it was stored.
+    /// The rows of these changes, while the table is made; empty in a stored table.
     #[serde(skip)]
     pub rows: Vec<usize>,
-    /// What it costs less.
+    /// What the form saves.
     pub price: Price,
-    /// The sum of what the same changes save one by one, in each case.
+    /// The sum of the savings of the single changes, in each case.
     pub sum_ns: Vec<f64>,
-    /// Its machine code.
+    /// The form's machine code.
     pub code: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl Row {
         (is_modelled || is_tested) && !self.is_refuted()
     }
 
-    /// Whether the ordering is needed, with no more than was seen.
+    /// Whether the ordering is needed, saying no more than was seen.
     pub fn needed(&self, subject: &str) -> String {
         let model = self.model.as_ref().map(|model| model.in_words(subject));
         let not_seen = match &self.test {
@@ -154,7 +154,7 @@ impl Row {
 }
 
 impl Price {
-    /// What it saves in all cases together, each in parts of its cost; 0 without a figure.
+    /// The sum of the savings in all cases, each as a fraction of the cost; 0 without a figure.
     pub fn saved(&self) -> f64 {
         match self {
             Self::Measured(savings) => savings.iter().map(|one| one.saved_ns / one.original_ns).sum(),
@@ -162,19 +162,19 @@ impl Price {
         }
     }
 
-    /// Whether it certainly saves something in a case.
+    /// Whether the variant certainly saves something in a case.
     fn is_shown_to_save(&self) -> bool {
         matches!(self, Self::Measured(savings) if savings.iter().any(|saving| saving.saved_low_ns > Some(0.0)))
     }
 
-    /// `311 ns`, of several cases the first; empty where no difference is shown.
+    /// The saving as `311 ns`, for the first of several cases; empty where no difference is shown.
     pub fn headline(&self) -> String {
         let Self::Measured(savings) = self else { return String::new() };
         let first = savings.first().filter(|saving| saving.is_shown());
         first.map_or_else(String::new, |saving| format!("{} ns", rounded(saving.saved_ns.abs())))
     }
 
-    /// `311 ns less (298 to 324)`; of several cases each with its name.
+    /// The saving as `311 ns less (298 to 324)`, with the name of each case if there are several.
     pub fn in_words(&self) -> String {
         match self {
             Self::SameInstructions => "same instructions".to_owned(),
@@ -191,7 +191,7 @@ impl Price {
 }
 
 impl Saving {
-    /// Whether it certainly saves or costs something.
+    /// Whether a saving or a loss is certain.
     pub fn is_shown(&self) -> bool {
         self.saved_low_ns > Some(0.0) || self.saved_high_ns.is_some_and(|high| high < 0.0)
     }
@@ -204,7 +204,7 @@ impl Saving {
             return format!("no difference shown (±{} ns)", rounded(size));
         }
         let word = if *saved_ns > 0.0 { "less" } else { "more" };
-        // As of all costs: the interval alone where it is wide.
+        // As for all costs: only the interval where it is wide.
         if size > saved_ns.abs() / 4.0 {
             let (near, far) = if *low > 0.0 { (*low, *high) } else { (-high, -low) };
             return format!("{} to {} ns {word}", rounded(near), rounded(far));
@@ -213,7 +213,7 @@ impl Saving {
     }
 }
 
-/// Three digits.
+/// A value with three digits.
 fn rounded(value: f64) -> String {
     let digits = if value >= 100.0 {
         0
@@ -225,14 +225,14 @@ fn rounded(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The instructions of one code that the other has not, and the other way round: `xchgl → movl`, `MEMBAR.SC.GPU, CCTL.IVALL →`.
+/// The instructions of each code that the other lacks: `xchgl → movl`, `MEMBAR.SC.GPU, CCTL.IVALL →`.
 pub fn difference(from: &[String], to: &[String]) -> Option<String> {
     let more = |these: &[String], those: &[String]| {
         let mut more: HashMap<&str, isize> = HashMap::new();
         for (one, count) in these.iter().map(|one| (one, 1)).chain(those.iter().map(|one| (one, -1))) {
             *more.entry(one).or_default() += count;
         }
-        // Each once, where it stands first.
+        // Each instruction once, at its first place.
         let words = these.iter().map(String::as_str).filter(|one| more.remove(one).is_some_and(|more| more > 0));
         let words: Vec<&str> = words.collect();
         words.join(", ")
@@ -246,17 +246,17 @@ pub fn difference(from: &[String], to: &[String]) -> Option<String> {
     }
 }
 
-/// `2,000,000`.
+/// A number with grouped digits: `2,000,000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let parts: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
     parts.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>().join(",")
 }
 
-/// In place of rows.
+/// The text in place of rows.
 const NO_ROWS: &str = "no memory ordering was found that can be weakened";
 
-/// The heads of [`Table::cells`].
+/// The column heads of [`Table::cells`].
 pub const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
 
 impl Table {
@@ -268,17 +268,17 @@ impl Table {
         [place, ordering, row.price.in_words() + &instructions, row.needed(&self.subject)]
     }
 
-    /// The cheapest form, in a sentence.
+    /// A sentence about the cheapest form.
     pub fn answer(&self) -> Option<String> {
         let Together { changes, price, .. } = self.cheapest.as_ref()?;
         let (changes, price) = (changes.join(", "), price.in_words());
-        // Of code that the model refutes or cannot run, it judges no form.
+        // For code that the model refutes or cannot run, the model judges no form.
         let judges = if matches!(self.model, Some(Model::NotRefuted(_))) { "no test and no model" } else { "no test" };
         let form = if self.cheapest.as_ref()?.price.is_shown_to_save() { "the cheapest form" } else { "a weaker form" };
         Some(format!("{}: {form} that {judges} refutes: {changes} ({price})", self.operation))
     }
 
-    /// For the terminal.
+    /// The table for the terminal.
     pub fn for_terminal(&self) -> String {
         if self.rows.is_empty() {
             return [format!("{}: {NO_ROWS}", self.operation)]
@@ -304,7 +304,7 @@ impl Table {
         text.trim_end().to_owned()
     }
 
-    /// As Markdown.
+    /// The table as Markdown.
     pub fn as_markdown(&self) -> String {
         let escaped = |cell: &String| cell.replace('|', "\\|");
         let head = match self.rows[..] {

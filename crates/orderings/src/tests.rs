@@ -131,7 +131,7 @@ fn a_change_is_the_only_difference_and_changes_add_up() {
     assert_eq!(find("int f(int memory_order) { return 0; }", &[], false), Found::default());
 }
 
-/// A flag's methods have names that other classes have, too, and orders may be arguments of a type.
+/// Other classes have methods with the names of a flag's methods, and orders may be arguments of a type.
 #[test]
 fn flags_and_arguments_of_types_have_orders() {
     let source = "struct s { std::atomic_flag f, *g[2]; std::vector<int> v; };\nusing L = Spin<std::memory_order_acquire>;\n\
@@ -149,7 +149,7 @@ fn flags_and_arguments_of_types_have_orders() {
     assert!(orderings("using std::memory_order_acquire; using enum std::memory_order;", false).is_empty());
 }
 
-/// The functions that NVIDIA's compiler has built in.
+/// Built-in functions of NVIDIA's compiler.
 #[test]
 fn functions_of_nvidias_compiler_have_orders_and_scopes() {
     let source = "void f() { __nv_atomic_store_n(p, 1, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);\n\
@@ -170,7 +170,7 @@ fn functions_of_nvidias_compiler_have_orders_and_scopes() {
     assert!(variants(source, true)[0].contains("__NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE"));
 }
 
-/// Other names of the type are looked through; what is not tried is said.
+/// Other names of the type are recognized, and orders that are not tried are named.
 #[test]
 fn aliases_are_orders_and_pasted_ones_are_named() {
     let alias = |declaration: &str| {

@@ -1,5 +1,5 @@
-// The runtime of the model: what the compiler calls for each access, what threads wait for, the kernel's futex, and the executions one
-// after the other. The memory is that of `memory.h`.
+// The runtime of the model: the functions that the compiler calls for each access, the functions by which threads wait, the
+// kernel's futex, and the loop over the executions. The memory is in `memory.h`.
 static int is_running(void) { return all != NULL && all->current >= 0; }
 
 void __tsan_atomic_thread_fence(int order) {
@@ -80,26 +80,26 @@ void __tsan_write_range(void *address, unsigned long size) { plain((uintptr_t)ad
     SWAP(BITS, weak, 1) VALUE(BITS)
 ATOMIC(8) ATOMIC(16) ATOMIC(32) ATOMIC(64)
 
-// Updates that PTX has and C has not, by the letters of `changed`.
+// Updates that PTX has and C lacks, by the letters of `changed`.
 #define OF_PTX(BITS)                                                                                                       \
     uint##BITS##_t __tsan_syncscope##BITS(uint##BITS##_t *address, uint##BITS##_t value, char operation, int order) {       \
         return (uint##BITS##_t)update((uintptr_t)address, BITS / 8, operation, value, order, SITE);                         \
     }
 OF_PTX(32) OF_PTX(64)
 
-// What waits is waited for in any case.
+// Pauses do nothing: waiting loops wait in any case.
 void syncscope_model_pause(void) {}
 int sched_yield(void) { return 0; }
 int usleep(useconds_t time) { return (void)time, 0; }
 int nanosleep(const struct timespec *time, struct timespec *left) { return (void)time, (void)left, 0; }
 
-// The scope of the next atomic access is these neighbours alone, as far as it is not wider than those of the others.
+// Limits the scope of the next atomic access to these neighbours, unless the others' scopes are wider.
 void syncscope_model_narrow(unsigned first, unsigned count);
 void syncscope_model_narrow(unsigned first, unsigned count) {
     if (is_running()) self()->is_narrow = 1, self()->neighbours = ((1u << count) - 1) << first;
 }
 
-// Neighbouring threads meet, and each sees what the others did.
+// Neighbouring threads meet, and each one sees what the others did.
 void syncscope_model_meet_part(unsigned first, unsigned count);
 void syncscope_model_meet_part(unsigned first, unsigned count) {
     turn();
@@ -122,14 +122,15 @@ void syncscope_model_meet(void *me) {
     syncscope_model_meet_part(0, all->threads);
 }
 
-// What the kernel does for a futex it does behind a full barrier, one call after the other.
+// The kernel handles futex calls one after the other, each behind a full barrier.
 static void enter_kernel(void) {
     __tsan_atomic_thread_fence(SEQ_CST);
     join(&self()->now, &all->of_kernel);
     all->of_kernel = self()->now;
 }
 
-// The comparison and the begin of the sleep are one step. The value may be older than the newest one: a store may still be on its way.
+// The comparison and the beginning of the sleep are one step. The value may be older than the newest one: a store may still be
+// on its way.
 static int is_found_by_kernel(uintptr_t address, uint32_t value) {
     enter_kernel();
     const int place = place_of(address, 4);
@@ -157,7 +158,7 @@ long syscall(long number, ...) {
         return 0;
     }
     if (operation != 1 && operation != 10) cannot("it makes an unknown call of the futex");
-    // Whoever compares later finds what was written before.
+    // A thread that compares later finds what was written before.
     enter_kernel();
     long woken = 0;
     for (unsigned thread = 0; thread < all->threads && woken < (long)value; thread++) {
@@ -176,7 +177,7 @@ static void live(void) {
     leave();
 }
 
-// The variables of the program as they were before the first execution.
+// Restores the program's variables to their state before the first execution.
 static void reset(void) {
     memcpy(__data_start, all->image, all->image_size);
     all->message_count = all->place_count = 0;
@@ -211,7 +212,7 @@ static void execute(void) {
     all->current = NOBODY;
 }
 
-// The next execution by its choices; 0 after the last one.
+// Advances to the next execution by its choices; returns 0 after the last one.
 static int advance(void) {
     all->known = all->chosen;
     while (all->known > 0) {
@@ -250,7 +251,7 @@ static void *pages(size_t size) {
 }
 
 static void open_model(void) {
-    // The heap begins before the program's variables are kept.
+    // The heap has to begin before the program's variables are saved.
     all = pages(sizeof *all), graph = &all->graph, allocate(1, 0);
     dl_iterate_phdr(find_local, NULL);
     all->image_size = (size_t)(_end - __data_start);
@@ -276,7 +277,7 @@ static void open_model(void) {
         sigaction(signals[at], &(struct sigaction){.sa_handler = crash, .sa_flags = SA_ONSTACK}, NULL);
 }
 
-// The sizes of the model: seconds, then threads and times of each.
+// Arguments: seconds, then for each size the threads and the uses per thread.
 int main(int count, char **words) {
     static struct { unsigned threads, times, is_complete, deviations; uint64_t executions; } *sizes;
     const struct rlimit memory = {1 << 30, 1 << 30}, core = {0, 0};
@@ -284,7 +285,7 @@ int main(int count, char **words) {
     const int number = count / 2 - 1;
     if (number < 1 || count % 2 != 0) return 2;
     sizes = pages((size_t)number * sizeof *sizes);
-    // Processor time; where other programs have the CPUs, it ends before whoever waits for it gives up.
+    // Processor time. If other programs have the CPUs, the model ends before the waiting process gives up.
     const double seconds = atof(words[1]), latest = now(CLOCK_MONOTONIC) + 3 * seconds;
     open_model();
     for (int size = 0; size < number; size++)

@@ -1,5 +1,5 @@
-// What libraries do for a program in the model, and would not report to it: copies of memory, the heap, and the first use of static
-// variables. It stands between `memory.h` and `explore.c`.
+// Library functions for a program in the model, which the library itself would not report: copies of memory, the heap, and the
+// first use of static variables. This file comes between `memory.h` and `explore.c`.
 #define SITE ((uintptr_t)__builtin_return_address(0))
 
 static int is_running(void);
@@ -17,8 +17,8 @@ void *__tsan_memset(void *to, int value, unsigned long size) {
     return memset(to, value, size);
 }
 
-// No memory is given out twice in an execution: the order by which a heap may do that is none of the program's. In front of each
-// block stands its size. What comes before the first execution stays.
+// No memory is given out twice in an execution: a real heap may do so, but the program must not rely on the order that this
+// implies. Each block follows its size. Blocks from before the first execution stay.
 enum { HEAP = 1 << 26, UNIT = 64, MOST_FREED = 1024 };
 static struct heap {
     size_t used, kept;
@@ -45,7 +45,7 @@ static size_t size_of(const void *block) {
     return size;
 }
 
-// Another thread may not access it any more: that is as a write to its begin.
+// Other threads may not access a released block any more: releasing counts as a write to its beginning.
 static void release_block(void *block, uintptr_t site) {
     if (block == NULL || !is_running()) return;
     const size_t size = size_of(block);
@@ -79,7 +79,7 @@ void *memalign(size_t unit, size_t size) { return allocate(size, unit); }
 int posix_memalign(void **block, size_t unit, size_t size) { return *block = allocate(size, unit), 0; }
 void free(void *block) { release_block(block, SITE); }
 
-// `new` and `delete` of C++: they would call these from the library.
+// `new` and `delete` of C++: those of the library would call the functions above from inside the library.
 #define NEW(NAME) void *NAME(size_t size) { return allocate(size, 0); }
 #define NEW_ALIGNED(NAME) void *NAME(size_t size, size_t unit) { return allocate(size, unit); }
 NEW(_Znwm) NEW(_Znam) NEW_ALIGNED(_ZnwmSt11align_val_t) NEW_ALIGNED(_ZnamSt11align_val_t)
@@ -87,7 +87,8 @@ NEW(_Znwm) NEW(_Znam) NEW_ALIGNED(_ZnwmSt11align_val_t) NEW_ALIGNED(_ZnamSt11ali
 DELETE(_ZdlPv) DELETE(_ZdaPv) DELETE(_ZdlPvm) DELETE(_ZdaPvm) DELETE(_ZdlPvSt11align_val_t) DELETE(_ZdaPvSt11align_val_t)
 DELETE(_ZdlPvmSt11align_val_t) DELETE(_ZdaPvmSt11align_val_t)
 
-// A static variable of a function is initialized once: the first byte of its guard says that it is, the second one that a thread does it.
+// A static variable of a function is initialized once: the first byte of its guard says that this is done, the second byte that
+// a thread is doing it.
 int __cxa_guard_acquire(char *guard) {
     if (!is_running()) return !*guard;
     const uintptr_t done = (uintptr_t)guard, taken = done + 1;

@@ -1,15 +1,17 @@
-// The model: the runtime of a program whose compiler reports every memory access (-fsanitize=thread), which runs a few threads of it
-// one after the other, as all executions of C11 could: RC11 without load buffering, by views (Kang et al., "A Promising Semantics for
-// Relaxed-Memory Concurrency", POPL 2017, without promises; Lahav et al., "Repairing Sequential Consistency in C/C++11", PLDI 2017).
+// The model: the runtime of a program whose compiler reports every memory access (-fsanitize=thread). It runs a few threads of
+// the program one after the other, in all executions that C11 allows: RC11 without load buffering, by views (Kang et al., "A
+// Promising Semantics for Relaxed-Memory Concurrency", POPL 2017, without promises; Lahav et al., "Repairing Sequential
+// Consistency in C/C++11", PLDI 2017).
 //
-// A place in memory has the values that were written to it, in their order. A thread has a view: the oldest value of each place that it
-// may still read. A value that was released carries the view of its writer, which a thread that acquires it joins to its own. Clocks in
-// the views tell whether plain accesses are ordered. A thread that reads the same again and again waits until another value is there,
-// or gives up where its code does. What sequential consistency forbids besides, `sequential.h` knows, `libraries.h` does what libraries do
-// for a program, and `explore.c` runs the executions: with this file they are one program.
+// A place in memory has the values that were written to it, in their order. A thread has a view: the oldest value of each place
+// that it may still read. A released value carries the view of its writer; a thread that acquires the value joins this view to
+// its own. Clocks in the views tell whether plain accesses are ordered. A thread that repeats the same reads waits until there
+// is another value, or gives up where its code does. `sequential.h` adds what sequential consistency forbids, `libraries.h`
+// replaces library functions, and `explore.c` runs the executions: with this file they are one program.
 //
-// Executions are explored by the number of their deviations: a thread that is interrupted, a value that is not the newest one, a store
-// that comes before another one, a loop that is given up, a weak compare-and-swap in vain. Each is replayed from its choices.
+// Executions are explored by the number of their deviations: an interrupted thread, a read of a value that is not the newest, a
+// store before another one, a loop that is given up, a weak compare-and-swap in vain. Each execution is replayed from its
+// choices.
 #include <errno.h>
 #include <link.h>
 #include <setjmp.h>
@@ -33,7 +35,7 @@ void syncscope_trial_end(unsigned threads, unsigned times);
 extern const int syncscope_has_c_sequences;
 
 enum { PLACES = 64, MESSAGES = 2048, STEPS = 1000, CHOICES = 4096, SHADOWS = 1 << 14, VISITS = 32, LOOPS = 256, STACK = 1 << 18 };
-// A loop that looks PATIENCE times at the same counts as one that never gives up.
+// A loop that makes the same reads PATIENCE times counts as one that never gives up.
 enum { GAP = 1 << 16, PATIENCE = 1 << 16, STREAK = 60 };
 enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
 enum { PLAIN_READ, PLAIN_WRITE, ATOMIC_READ, ATOMIC_WRITE, NARROW_READ, NARROW_WRITE, KINDS };
@@ -41,7 +43,7 @@ enum state { READY, WAITS, SLEEPS, MEETS, DONE };
 enum ending { BEGINS, ENDS, IS_CUT };
 enum { UNKNOWN, ENDLESS, GIVES_UP };
 
-// Below `sequential` an access goes back behind a sequentially consistent one.
+// An access below `sequential` goes back behind a sequentially consistent one.
 struct view {
     uint32_t clock[MOST], seen[PLACES], sequential[PLACES];
 };
@@ -86,7 +88,7 @@ struct strand {
     char *local;
 };
 
-// All that the model remembers: the program's own variables are as they were at first in each execution.
+// The memory of the model: the program's own variables start each execution as they were at first.
 static struct model {
     struct strand strands[MOST];
     struct message messages[MESSAGES];
@@ -106,7 +108,7 @@ static struct model {
     size_t image_size, local_size;
 } *all;
 
-// What assembles the program writes where its calls stand.
+// The table of call sites, written by the program's assembly.
 extern const struct site { uintptr_t address; int32_t file, line; } __start_syncscope_sites[], __stop_syncscope_sites[];
 extern char __data_start[], _end[];
 
@@ -131,7 +133,7 @@ static void print_steps(void) {
     }
 }
 
-// What is broken: threads and places by the site of their accesses.
+// Reports a violation: threads and places by the sites of their accesses.
 static _Noreturn void broken(const char *what, int other, uintptr_t other_site, int thread, uintptr_t site) {
     fprintf(stderr, "times %u\n", all->times);
     fprintf(stderr, "broken %s %u %u %d", what, all->threads, all->deviations - all->left, other);
@@ -143,7 +145,7 @@ static _Noreturn void broken(const char *what, int other, uintptr_t other_site, 
     _exit(0);
 }
 
-// Of `trial.h`: the check has failed.
+// Called by `trial.h` when the check has failed.
 void syncscope_broken(const char *what, uint64_t expected, uint64_t found);
 void syncscope_broken(const char *what, uint64_t expected, uint64_t found) {
     (void)expected, (void)found;
@@ -152,7 +154,7 @@ void syncscope_broken(const char *what, uint64_t expected, uint64_t found) {
 
 static _Noreturn void end(enum ending ending) { _longjmp(all->main, ending); }
 
-// One of so many ways to go on. The first one costs nothing; the others may be deviations.
+// Chooses one of `count` ways to continue. The first way costs nothing; the others may be deviations.
 static unsigned choose(unsigned count, int costs) {
     if (count <= 1) return 0;
     if (costs && all->left == 0) {
@@ -185,7 +187,7 @@ static void join(struct view *view, const struct view *other) {
     }
 }
 
-// Whether a thread that waits may read something else than when it last looked.
+// Whether a waiting thread may read another value than at its last look.
 static int may_change(const struct strand *strand) {
     for (unsigned at = 0; at < VISITS && at < strand->visited; at++) {
         const struct visit *const visit = &strand->visits[at];
@@ -219,7 +221,7 @@ static void move_to(int thread) {
     _longjmp(strand->base, 1);
 }
 
-// Another thread goes on: this one, if there is one, cannot.
+// Continues with another thread: the current one, if there is one, cannot continue.
 static void leave(void) {
     int able[MOST], count = 0, unfinished = 0;
     for (int thread = 0; thread < (int)all->threads; thread++) {
@@ -228,7 +230,7 @@ static void leave(void) {
     }
     if (unfinished == 0) end(ENDS);
     for (int thread = 0; count == 0 && thread < (int)all->threads; thread++) {
-        // What looks only so many times goes on in the end.
+        // A loop with a limited number of looks continues in the end.
         struct strand *const strand = &all->strands[thread];
         if (strand->state == WAITS && !strand->was_tried) {
             strand->was_tried = 1, strand->patience = PATIENCE;
@@ -236,7 +238,7 @@ static void leave(void) {
         }
     }
     if (count == 0) {
-        // The others may wait for one that does not come to meet them.
+        // The other threads may wait for a thread that does not come to the meeting.
         int stuck = all->current >= 0 ? all->current : 0;
         for (int thread = 0; thread < (int)all->threads && all->strands[stuck].state != WAITS; thread++)
             if (all->strands[thread].state == WAITS || all->strands[thread].state == SLEEPS) stuck = thread;
@@ -247,7 +249,7 @@ static void leave(void) {
     move_to(able[choose((unsigned)count, 0)]);
 }
 
-// All executions so far took a loop for another one: they begin again.
+// All executions so far misjudged a loop: exploration begins again.
 static void learn(struct strand *strand, int kind) {
     strand->patience = 0;
     if (strand->tried == NULL) return;
@@ -263,7 +265,8 @@ static void block(enum state state) {
     self()->state = READY;
 }
 
-// Before each step another thread may come. One that tries again and again, and writes each time, lets others come in the end.
+// Before each step another thread may run. A thread that tries again and again, and writes each time, must let others run in
+// the end.
 static void turn(void) {
     int able[MOST] = {all->current}, count = 1;
     for (int thread = 0; thread < (int)all->threads; thread++)
@@ -289,12 +292,12 @@ static int conflicts(int kind, int old, int other) {
            (old >= NARROW_READ && !(all->strands[other].neighbours >> all->current & 1));
 }
 
-// A plain or atomic access: it and one that is not ordered before it must not be a race.
+// Records a plain or atomic access, which must not race with an access that is not ordered before it.
 static void access_bytes(uintptr_t address, unsigned size, int kind, uintptr_t site) {
     struct strand *const strand = self();
     if (strand->is_narrow && kind >= ATOMIC_READ) kind += NARROW_READ - ATOMIC_READ;
     strand->is_narrow = 0;
-    // Of a variable of its own a thread has the only one here: the others have theirs at the same address.
+    // A thread's own variable exists only once here: the other threads have theirs at the same address.
     if (address - (uintptr_t)all->local < all->local_size) {
         if (kind >= ATOMIC_READ) cannot("threads share variables of a thread (_Thread_local)");
         return;
@@ -347,7 +350,7 @@ static int new_message(int place, int behind, uint64_t value) {
     return all->message_count++;
 }
 
-// The place of an atomic variable, with what plain writes left there.
+// The place of an atomic variable, including the values that plain writes left there.
 static int place_of(uintptr_t address, unsigned size) {
     int number = 0;
     while (number < all->place_count && all->places[number].address != address) number++;
@@ -388,7 +391,8 @@ static struct loop *loop_of(uintptr_t site) {
     return loop;
 }
 
-// Waits where the thread has seen all of this already and would only look again. Whether it gives up then is found out at first.
+// Waits if the thread has seen all of these values already and would only look again. At first it finds out whether the loop
+// gives up.
 static void wait_for_change(uintptr_t site, int place) {
     struct strand *const strand = self();
     const struct visit *const visit = visit_of(strand, site, place);
@@ -404,7 +408,7 @@ static void wait_for_change(uintptr_t site, int place) {
     }
 }
 
-// What looks again at the same does not need to be interrupted.
+// A thread that repeats a look need not be interrupted.
 static void turn_at(uintptr_t site, int place) {
     struct strand *const strand = self();
     const struct visit *const visit = visit_of(strand, site, place);
@@ -426,7 +430,7 @@ static void remember(uintptr_t site, int place, uint64_t value, int changes) {
     *visit = (struct visit){site, value, strand->progress, place, 0};
 }
 
-// What an access wants of a place: `expected` and `in_vain` are of a compare-and-swap.
+// What an access wants of a place; `expected` and `in_vain` are for a compare-and-swap.
 struct wanted {
     int reads, writes, order, is_swap, in_vain;
     uint64_t expected;
@@ -435,13 +439,13 @@ struct wanted {
 static int acquires(int order) { return order != RELAXED && order != RELEASE; }
 static int releases(int order) { return order >= RELEASE; }
 
-// Whether another one may come directly behind a message.
+// Whether another message may come directly behind this one.
 static int takes_another(int message) {
     const int behind = all->messages[message].behind;
     return behind < 0 || (!all->messages[behind].is_update && all->messages[behind].at - all->messages[message].at > 1);
 }
 
-// What happens in a thread before what follows.
+// The event, with what happens in its thread before it.
 static struct event with_view(int number, struct event event) {
     const struct strand *const strand = &all->strands[number];
     event.thread = number, event.is_behind_plain = strand->was_plain;
@@ -450,7 +454,7 @@ static struct event with_view(int number, struct event event) {
     return event;
 }
 
-// The event that a message would make of an access.
+// The event if the access takes this message.
 static struct event event_of(int place, int number, const struct wanted *wanted) {
     const struct message *const message = &all->messages[number];
     const int is_vain = wanted->is_swap && message->value != wanted->expected, order = is_vain ? wanted->in_vain : wanted->order;
@@ -462,12 +466,12 @@ static struct event event_of(int place, int number, const struct wanted *wanted)
     return event;
 }
 
-// Remembers an access, a fence, or a meeting, for the order of those that are sequentially consistent.
+// Records an access, a fence, or a meeting, for the order of sequentially consistent events.
 static void happen(struct event event) {
     if (self()->patience == 0) add_event(event), self()->was_plain = 0;
 }
 
-// The oldest position that agrees with an order of sequential consistency in which accesses are executed.
+// The oldest position that agrees with sequential consistency in the order of execution.
 static uint32_t floor_of(int place, int is_sequential) {
     const uint32_t floor = self()->now.sequential[place], newest = all->sequential.seen[place];
     return is_sequential && floor < newest ? newest : floor;
@@ -476,21 +480,21 @@ static uint32_t floor_of(int place, int is_sequential) {
 static int is_allowed(int place, int number, const struct wanted *wanted) {
     const struct event event = event_of(place, number, wanted);
     const uint32_t floor = floor_of(place, event.is_sequential);
-    // Once one has gone back, each of the others that does not take the newest value may close a cycle.
+    // Once an access has gone back, every later one that does not take the newest value may close a cycle.
     if (number == all->places[place].newest || (all->messages[number].at >= floor && !all->goes_back)) return 1;
     const enum answer answer = may_happen(event);
     if (answer == IS_UNKNOWN) all->was_cut = 1;
     return answer == IS_ALLOWED;
 }
 
-// One of the messages from the newest one back that the access may take.
+// Picks one of the messages that the access may take, from the newest one back.
 static int pick(int place, const struct wanted *wanted) {
     int found[MESSAGES], count = 0;
     const uint32_t floor = self()->now.seen[place];
     for (int number = all->places[place].newest; number >= 0 && all->messages[number].at >= floor; number = all->messages[number].before) {
         const int is_vain = wanted->is_swap && all->messages[number].value != wanted->expected;
         if (wanted->writes && !is_vain && !takes_another(number)) continue;
-        // What will not be chosen need not be known.
+        // Messages that will not be chosen need not be checked.
         if (count > 0 && (self()->patience > 0 || (all->left == 0 && all->was_cut))) break;
         if (is_allowed(place, number, wanted)) found[count++] = number;
     }
@@ -508,8 +512,8 @@ static void see(int place, int message, int order) {
     if (acquires(order)) join(&strand->now, &all->messages[message].view);
 }
 
-// C11 5.1.2.4: a release is carried on by later values of the same thread and by those who change them, unless another one comes
-// between. C++20 has dropped the first of it.
+// C11 5.1.2.4: later values of the same thread, and values of threads that update them, continue a release sequence, unless
+// another thread's value comes between. C++20 has dropped the first part.
 static void carry_on(struct message *message) {
     int earlier = message->before;
     while (earlier >= 0 && all->messages[earlier].is_update && all->messages[earlier].by != all->current) earlier = all->messages[earlier].before;
@@ -525,7 +529,7 @@ static void write_behind(int place, int behind, uint64_t value, int order, int i
     message->is_update = is_update;
     message->view = releases(order) ? strand->now : strand->released;
     if (syncscope_has_c_sequences) carry_on(message);
-    // What a value was released with is passed on by those who change it.
+    // An update passes on the view with which the previous value was released.
     if (is_update) join(&message->view, &all->messages[behind].view);
     message->is_own = !is_update || (all->messages[behind].is_own && all->messages[behind].by == all->current);
     if (order == SEQ_CST && all->sequential.seen[place] < message->at) all->sequential.seen[place] = message->at;
@@ -599,7 +603,7 @@ static uint64_t update(uintptr_t address, unsigned size, char operation, uint64_
     return value;
 }
 
-// A weak swap may fail though it finds what it expects: then it is like a load, and looks once more.
+// A weak compare-and-swap may fail although it finds the expected value: then it counts as a load, and looks once more.
 static int fails_for_nothing(uintptr_t site, int place) {
     const struct visit *const visit = visit_of(self(), site, place);
     if (self()->patience > 0 || (visit != NULL && visit->was_vain && visit->progress == self()->progress)) return 0;

@@ -1,5 +1,5 @@
 //! Programs that try whether an operation keeps its promise: in a model of memory (`explore.c`), or by threads of this machine
-//! (`stress.c`). Both do the same with it (`trial.h`). They run in processes of their own, whose time is limited.
+//! (`stress.c`). Both use the operation in the same way (`trial.h`). They run in processes of their own with limited time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use syncscope_machine::c_compiler;
 
 const TRIAL: &str = include_str!("trial.h");
 
-/// The model of memory, one program of four parts.
+/// The model of memory: one program made of four parts.
 const MODEL: &str = concat!(
     include_str!("sequential.h"),
     include_str!("memory.h"),
@@ -30,12 +30,12 @@ const MODEL: &str = concat!(
     include_str!("explore.c")
 );
 
-/// In front of a source in the model: its waits and meetings are those of the model.
+/// The text in front of a source in the model, which redirects its pauses and meetings to the model.
 const OF_MODEL: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid syncscope_model_pause(void);\n\
      void syncscope_model_meet(void *me);\n#ifdef __cplusplus\n}\n#endif\n\
      #define syncscope_pause syncscope_model_pause\n#define meet(me) syncscope_model_meet(me)\n";
 
-/// A program may take so many times as long as it was given, and a moment to begin: other programs may have the CPUs.
+/// A program may take this many times its time, plus a moment to begin: other programs may have the CPUs.
 const PATIENCE: u32 = 4;
 const MOMENT: Duration = Duration::from_secs(3);
 
@@ -64,7 +64,7 @@ pub const FORMS: [(&str, &str); 17] = forms! {
     "cpu.barrier.futex" "futex.c",
 };
 
-/// The usual sizes of the model: threads, and how often each uses the operation.
+/// The usual sizes of the model: threads, and uses of the operation per thread.
 pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
 
 /// Programs of one operation and its variants.
@@ -72,9 +72,9 @@ pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
 pub struct Trials {
     folder: TempDir,
     dtype: Dtype,
-    /// What was compiled, by its file, whose folder has its headers, its text and function.
+    /// The compiled assembly, by file, text and function. (The file's folder has its headers.)
     known: Mutex<HashMap<Known, Result<String, String>>>,
-    /// Whether its compiler is for another processor, once it has compiled something.
+    /// Whether the compiler is for another processor, known once it has compiled something.
     is_foreign: OnceLock<bool>,
 }
 
@@ -97,19 +97,20 @@ impl Program {
 }
 
 impl Trials {
-    /// For variables of a type.
+    /// Trials for variables of a type.
     ///
     /// # Errors
-    /// That there is no place for the programs.
+    /// Where there is no folder for the programs.
     pub fn new(dtype: Option<Dtype>) -> Result<Self, String> {
         let folder = temporary_folder()?;
         Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32), known: Mutex::default(), is_foreign: OnceLock::new() })
     }
 
-    /// The code of an operation in a timed loop and in its test, as assembly without names: equal for those that execute the same.
+    /// The code of an operation in a timed loop and in its test, as assembly without names: equal for operations that execute
+    /// the same.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's error.
     pub fn assembly(&self, own: &OwnOperation) -> Result<String, String> {
         let key = (own.file.clone(), own.text.clone(), own.function.clone());
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
@@ -122,25 +123,25 @@ impl Trials {
         assembly
     }
 
-    /// The processor that this assembly is for, if it is not the one of this machine.
+    /// The processor that this assembly is for, if it is not this machine's.
     pub fn foreign(assembly: &str) -> Option<&str> {
         let (_, rest) = assembly.split_once("syncscope_target_")?;
         rest.split(',').next().map(str::trim).filter(|target| *target != std::env::consts::ARCH)
     }
 
-    /// The instructions of an operation, once, from its assembly.
+    /// The instructions that execute an operation once, from its assembly.
     pub fn code(assembly: &str) -> Vec<String> {
         let lines = body_of(assembly, "syncscope_execute").lines().skip(1).map(|line| line.trim().replace('\t', " "));
-        // Around the text of an `asm` statement the compiler says so.
+        // The compiler marks the beginning and the end of an `asm` statement by comments.
         let is_code = |line: &String| {
             !line.is_empty() && !line.starts_with('#') && (!line.starts_with('.') || line.ends_with(':'))
         };
         lines.filter(is_code).collect()
     }
 
-    /// The instructions that execute an operation once, and what decides what they do: the functions of its file that it calls or
-    /// whose address it has, the data that it uses, its setup and the file's initializers. Labels and names of the file are numbered
-    /// in order, so operations that differ in names alone have equal ones.
+    /// The instructions that execute an operation once, and everything that decides what they do: the functions of its file
+    /// that it calls or takes the address of, the data that it uses, its setup and the file's initializers. Labels and names of
+    /// the file are numbered in order, so operations that differ only in names are equal.
     pub fn timed(assembly: &str) -> Vec<String> {
         const DATA: [&str; 14] = [
             ".long", ".quad", ".value", ".byte", ".string", ".ascii", ".asciz", ".zero", ".short", ".word", ".xword",
@@ -189,7 +190,7 @@ impl Trials {
         instructions
     }
 
-    /// The names of instructions, with what a fence or a call is about.
+    /// The names of instructions, each fence and call with its operand.
     pub fn instructions(code: &[String]) -> Vec<String> {
         let of = |line: &String| {
             let mut words = line.split([' ', ';']).filter(|word| !word.is_empty());
@@ -202,10 +203,10 @@ impl Trials {
         code.iter().filter_map(of).collect()
     }
 
-    /// Whether a compiler takes an operation.
+    /// Whether a compiler accepts an operation.
     ///
     /// # Errors
-    /// That there is none, or that it did not end.
+    /// Where there is no compiler, or it did not end.
     pub fn is_taken(&self, own: &OwnOperation) -> Result<bool, String> {
         let compiler = compiler_of(own, self.dtype, false)?;
         let refusal =
@@ -213,11 +214,12 @@ impl Trials {
         Ok(refusal?.is_none())
     }
 
-    /// What the model says of an operation within a time, for some sizes: threads, and how often each uses it. The lines of
-    /// `explore.c`, with the numbers of the user's files. Which processor it is for does not matter: it runs on this one.
+    /// Runs the model of an operation within a time, for some sizes: threads, and uses per thread. Returns the lines of
+    /// `explore.c`, and the numbers of the user's files. The operation's target processor does not matter: the model runs on
+    /// this one.
     ///
     /// # Errors
-    /// Why it cannot be modelled.
+    /// Why the operation cannot be modelled.
     pub fn model(
         &self,
         own: &OwnOperation,
@@ -228,7 +230,7 @@ impl Trials {
         let is_foreign = self.is_foreign.get().copied().unwrap_or_else(|| self.assembly(own).is_ok_and(seen));
         let compiler = compiler_among(own, self.dtype, false, !is_foreign)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
-        // What a library wraps around an access stands then in the user's function.
+        // Inlines the functions that a library wraps around an access, so that the access is in the user's function.
         let inlined = "-finline-small-functions";
         let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", inlined, "-w"];
         let text = functions(&modelled) + &trial_of(own, Program::Model)?;
@@ -244,10 +246,10 @@ impl Trials {
         Ok((said, files))
     }
 
-    /// What threads on these CPUs, at most so many, see of an operation within a time: the line of `stress.c`.
+    /// Runs an operation by threads on at most `most` of these CPUs, within a time. Returns the line of `stress.c`.
     ///
     /// # Errors
-    /// Why it cannot be run.
+    /// Why the operation cannot be run.
     pub fn stress(&self, own: &OwnOperation, time: Duration, cpus: &[u32], most: usize) -> Result<String, String> {
         trial_of(own, Program::Stress)?;
         let (compiler, assembly) = (compiler_of(own, self.dtype, false)?, self.assembly(own)?);
@@ -261,7 +263,7 @@ impl Trials {
         run(command.args(cpus.iter().take(threads).map(u32::to_string)), time)
     }
 
-    /// A program of it, in a folder of its own.
+    /// A program linked from the assembly, in a folder of its own.
     fn linked(&self, compiler: &CompilerOf, assembly: &str, program: Program) -> Result<TempDir, String> {
         let (name, source) = program.source();
         let object = self.folder.path().join(format!("{name}.o"));
@@ -281,13 +283,13 @@ impl Trials {
 const TARGET: &str = "\n#if defined(__aarch64__)\n__asm__(\".set syncscope_target_aarch64, 1\");\n#elif defined(__x86_64__)\n\
      __asm__(\".set syncscope_target_x86_64, 1\");\n#endif\n";
 
-/// A text about an operation as assembly.
+/// Compiles a text about an operation to assembly.
 fn assembly(own: &OwnOperation, compiler: &CompilerOf, text: &str, options: &[&str]) -> Result<String, String> {
     let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, text), LIMIT, is_cancelled)?;
     assembly.map_err(|messages| explained(own, &messages))
 }
 
-/// What is done with an operation, to come after its functions.
+/// The text that uses an operation in a trial; it follows the operation's functions.
 fn trial_of(own: &OwnOperation, program: Program) -> Result<String, String> {
     let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
     if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {
@@ -303,10 +305,10 @@ fn trial_of(own: &OwnOperation, program: Program) -> Result<String, String> {
     ))
 }
 
-/// Most threads of the test.
+/// The most threads of the test.
 const MOST_THREADS: usize = 4;
 
-/// What a program says.
+/// Runs a program and returns its output.
 fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     let limit = time * PATIENCE + MOMENT;
     let ended = child_process::run_within(command, limit, is_cancelled);
@@ -324,10 +326,10 @@ fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     }
 }
 
-/// The instructions that call a function, as gcc and as clang name them, and on AArch64.
+/// The instructions that call a function: by gcc, by clang, and on AArch64.
 const CALLS: [&str; 3] = ["call", "callq", "bl"];
 
-/// What an operation does and the model does not see.
+/// What an operation does without the model seeing it.
 fn outside_of_model(assembly: &str) -> Option<String> {
     const WIDE: &str = "__tsan_atomic128";
     const UNKNOWN: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", WIDE];
@@ -346,8 +348,8 @@ fn outside_of_model(assembly: &str) -> Option<String> {
     found.map(of_call).or_else(|| unseen_instruction(assembly).map(of_instruction))
 }
 
-/// An instruction that accesses or orders memory and that the compiler does not report to the model: one of inline assembly, or a fence
-/// of the processor, as those of C are calls.
+/// An instruction that accesses or orders memory without a report to the model: inline assembly, or a fence of the processor
+/// (C's fences are calls).
 fn unseen_instruction(assembly: &str) -> Option<String> {
     const ORDERS: [&str; 7] = ["mfence", "lfence", "sfence", "lock", "cpuid", "dmb", "dsb"];
     let mut is_inline = false;
@@ -378,27 +380,28 @@ fn behind_label(text: &str) -> &str {
     text.split_once(':').filter(|(label, _)| is_label(label)).map_or(text, |(_, rest)| rest).trim()
 }
 
-/// Functions of the C library that a compiler calls, or leaves, to copy and fill memory.
+/// Functions of the C library that copy and fill memory; compilers add or keep calls of them.
 const COPIES: [&str; 3] = ["memcpy", "memmove", "memset"];
 
-/// Whether the model has a function of this name that accesses the program's memory: for the compiler, or in place of a library's.
+/// Whether the model has a function of this name that accesses the program's memory, for the compiler or in place of a library's
+/// function.
 fn is_of_model(name: &str) -> bool {
     let name = name.split('@').next().unwrap_or(name);
     name == "free" || ["__tsan_", "__cxa_guard_", "_Zd"].iter().any(|begin| name.starts_with(begin))
 }
 
-/// A call of one of [`COPIES`] as one of the model's function for it, which sees the accesses.
+/// Replaces a call of one of [`COPIES`] by a call of the model's function, which sees the accesses.
 fn seen_copy(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     let is_call = words.next().is_some_and(|word| CALLS.contains(&word));
     let name = words.next().filter(|_| is_call)?.split('@').next()?;
-    // What a hardened library calls instead has one more argument.
+    // The variant of a hardened library has one more argument.
     let copy = COPIES.iter().find(|copy| name == **copy || name == format!("__{copy}_chk"))?;
     Some(line.replacen(name, &format!("__tsan_{copy}"), 1))
 }
 
-/// Assembly with a table of where its calls of the model return to, and the file and the line of each. An access in a function of a
-/// library, such as `std::atomic::load`, is at the user's line that precedes it.
+/// The assembly with a table of the return addresses of its calls of the model, and the file and line of each. An access in a
+/// library function, such as `std::atomic::load`, gets the user's line that precedes it.
 fn with_sites(assembly: &str, files: &BTreeMap<i32, Option<String>>) -> String {
     let (mut text, mut table, mut place, mut number) = (String::new(), String::new(), (0, 0), 0);
     let of_library: Vec<i32> = numbered_files(assembly)
@@ -430,7 +433,7 @@ fn with_sites(assembly: &str, files: &BTreeMap<i32, Option<String>>) -> String {
             _ => {}
         }
     }
-    // Without an entry the section would have no name.
+    // Without an entry the section would have no symbols for its bounds.
     format!("{text}\t.section syncscope_sites,\"aw\"\n\t.balign 8\n{table}\t.quad 0\n\t.quad 0\n")
 }
 
@@ -443,7 +446,8 @@ fn numbered_files(assembly: &str) -> impl Iterator<Item = (i32, &str)> {
     })
 }
 
-/// The numbers that assembly gives to the user's files: the one of the operation, and by their names those that `#line` in it names.
+/// The numbers that assembly gives to the user's files: the operation's file, and the files that `#line` in it names, with
+/// their names.
 fn files_of(assembly: &str, own: &OwnOperation) -> BTreeMap<i32, Option<String>> {
     let name = own.file.as_deref().unwrap_or("statement");
     let is_included =
@@ -459,7 +463,8 @@ fn files_of(assembly: &str, own: &OwnOperation) -> BTreeMap<i32, Option<String>>
 mod tests {
     use super::*;
 
-    /// Clang has another name for a call than gcc: what the model does not know would be refuted by it.
+    /// Clang and gcc name call instructions differently. An unseen call would let the model refute an operation that it cannot
+    /// know.
     #[test]
     fn calls_are_seen_whatever_a_compiler_names_them() {
         for call in ["call\tf@PLT", "callq\tf@PLT", "bl\tf", "jmp\tf@PLT", "b\tf"] {
@@ -475,7 +480,7 @@ mod tests {
         }
     }
 
-    /// What no compiler reports to the model must not be taken for nothing.
+    /// An instruction that no compiler reports to the model must not be ignored.
     #[test]
     fn instructions_that_the_model_does_not_see_are_named() {
         let inline = |text: &str| format!("\t#APP\n# 3 \"a.c\" 1\n\t{text}\n# 0 \"\" 2\n\t#NO_APP\n");
@@ -508,7 +513,7 @@ mod tests {
         }
     }
 
-    /// Where a library's function is inlined, a place of the user is in front of it.
+    /// In front of an inlined library function is a place in the user's code.
     #[test]
     fn an_access_in_a_library_is_at_the_users_line() {
         let assembly = "\t.file 1 \"own.cpp\"\n\t.file 2 \"/usr/include/atomic\"\nf:\n\t.cfi_startproc\n\t.loc 1 7 3\n\t.loc 2 99 1\n\
