@@ -1,5 +1,5 @@
-//! The laboratories of this machine: the CPU, if present the GPUs, and the processes of a common run. A fake laboratory replaces them in tests of the
-//! command.
+//! The laboratories of this machine: the CPU, the GPUs if present, and the processes of a common run. A fake laboratory
+//! replaces them in tests of the command.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -24,12 +24,12 @@ pub(crate) struct Laboratories {
     pub(crate) cpu: Option<CpuLaboratory>,
     /// The GPUs, or why they cannot be measured.
     pub(crate) gpu: Result<GpuLaboratory, GpuError>,
-    /// What a user wrote for GPUs, whether there are any or not.
+    /// The user's operations for GPUs, whether there are GPUs or not.
     own_gpu: &'static [Primitive],
-    /// The processes of this run, where there are several.
+    /// The processes of this run, if there are several.
     pub(crate) mpi: Option<MpiLaboratory>,
     fake: Option<FakeLaboratory>,
-    /// What the check of the clocks found, if it was made.
+    /// The results of the check of the clocks, if it was made.
     chain_checks: Vec<ChainCheck>,
 }
 
@@ -42,17 +42,17 @@ impl Laboratories {
         Self::open_with(OwnCode::default(), devices)
     }
 
-    /// Opens all laboratories, which measure what a user wrote, too.
+    /// Opens all laboratories, which also measure the user's operations.
     pub(crate) fn open_with(own: OwnCode, devices: Option<&[u32]>) -> Result<Self, Failure> {
         Self::open_all(own, |own| Self::open_gpu(own, devices))
     }
 
-    /// Opens those that need no GPU.
+    /// Opens the laboratories that need no GPU.
     pub(crate) fn open_without_gpu(own: OwnCode) -> Result<Self, Failure> {
         Self::open_all(own, |_| Ok(Err(GpuError::NotAsked)))
     }
 
-    /// Opens those of a run of several processes. It needs no GPU, and nobody would end a driver that hangs.
+    /// Opens the laboratories for a run of several processes. It needs no GPU, and nobody would end a driver that hangs.
     pub(crate) fn open_with_processes(mpi: MpiLaboratory) -> Result<Self, Failure> {
         Ok(Self { mpi: Some(mpi), ..Self::open_without_gpu(OwnCode::default())? })
     }
@@ -80,7 +80,7 @@ impl Laboratories {
 
     /// The GPUs, or why they cannot be measured, which is an error if `devices` names them.
     fn open_gpu(own: OwnCode, devices: Option<&[u32]>) -> Result<Result<GpuLaboratory, GpuError>, Failure> {
-        // Where an earlier process failed to open them, this one does not try.
+        // If an earlier process failed to open the GPUs, this one does not try.
         let gpu = match board::instructions().without_gpu {
             Some(reason) => Err(GpuError::EndedProcess(reason)),
             None => GpuLaboratory::open(devices, &crosscheck::programs_of_a_check(), own),
@@ -112,12 +112,12 @@ impl Laboratories {
         [cpu, gpu, fake, mpi].into_iter().flatten().collect()
     }
 
-    /// Whether a fake stands for the machine.
+    /// Whether a fake replaces the machine.
     pub(crate) const fn are_fake(&self) -> bool {
         self.fake.is_some()
     }
 
-    /// Every primitive, and why it cannot be measured on this machine, if it cannot.
+    /// Every primitive, with the reason if it cannot be measured on this machine.
     pub(crate) fn listing(&mut self) -> Vec<Listing> {
         let mut listing: Vec<Listing> = self.all().iter().flat_map(|laboratory| laboratory.listing()).collect();
         if self.fake.is_some() {
@@ -138,8 +138,8 @@ impl Laboratories {
         self.gpu.as_ref().map(GpuLaboratory::peer_cases).unwrap_or_default()
     }
 
-    /// Times chains of known operations by two clocks, in some milliseconds and the time that a context of a GPU takes to
-    /// open. What it finds is a part of the environment from now on, and a warning where the machine failed. Fakes have no
+    /// Times chains of known operations by two clocks, which takes some milliseconds and the time to open a context on a GPU.
+    /// The results are part of the environment from now on, and lead to a warning where the machine failed. Fakes have no
     /// clocks to check.
     pub(crate) fn check_chains(&mut self, seed: u64) {
         if self.fake.is_some() {
@@ -177,7 +177,7 @@ impl Laboratories {
         environment
     }
 
-    /// What may disturb the measurements, and what to do about it.
+    /// Possible disturbances of the measurements, and what to do about them.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
         if self.fake.is_none() {
@@ -193,12 +193,12 @@ impl Laboratories {
         warnings
     }
 
-    /// What other programs may do to a run that begins now.
+    /// The warning about other programs, for a run that begins now.
     pub(crate) fn load_warning(&self) -> Option<String> {
         self.cpu.as_ref()?.load_warning()
     }
 
-    /// What the check of the clocks warns of.
+    /// The warnings of the check of the clocks.
     pub(crate) fn failed_checks(&self) -> Vec<String> {
         self.chain_checks.iter().filter_map(ChainCheck::warning).collect()
     }
@@ -208,7 +208,7 @@ impl Laboratories {
         self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(preset, cases)).collect()
     }
 
-    /// Whether the GPUs may be there all the same: they were not looked for.
+    /// Whether there may be GPUs although none was opened: they were not looked for.
     pub(crate) const fn may_have_gpus(&self) -> bool {
         self.is_without_gpu_on_request() || matches!(self.gpu, Err(GpuError::NotAsked))
     }
@@ -218,14 +218,15 @@ impl Laboratories {
         matches!(self.gpu, Err(GpuError::EndedProcess(_)))
     }
 
-    /// Why the GPUs are not measured; `None` if they are, with a fake, or where nobody asked for them.
+    /// Why the GPUs are not measured; `None` if they are measured, replaced by a fake, or not asked for.
     pub(crate) fn without_gpu(&self) -> Option<String> {
         let error = self.gpu.as_ref().err().filter(|error| !matches!(error, GpuError::NotAsked))?;
         Some(format!("the GPU is not measured: {error}"))
     }
 }
 
-/// The check of a fake clock, if the script has one: `clock=nominal` is a host that converts with a nominal frequency.
+/// The check of a fake clock, if the script asks for one: `clock=nominal` simulates a host that converts with a nominal
+/// frequency.
 fn fake_check(script: &str) -> Option<ChainCheck> {
     let is_nominal = script.split(',').any(|word| word == "clock=nominal");
     is_nominal.then(|| ChainCheck::of(("gpu", "float_addition"), (Some(4.51), Some(4.0)), Some(4.0), Some("ok")))

@@ -1,4 +1,4 @@
-//! What a run is measured with, and what happens meanwhile.
+//! Records the program, machine and environment of a run, and what happens during it.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::laboratories::Laboratories;
 
 /// This build of syncscope.
 pub(crate) fn tool() -> Tool {
-    // The link leads to the file that runs, even where another has taken its name since. Its bytes are read once.
+    // The link leads to the running file, even where another has taken its name since. Its bytes are read once.
     static BINARY: LazyLock<Option<String>> = LazyLock::new(|| syncscope_host::file_hash(Path::new("/proc/self/exe")));
     Tool {
         commit: option_env!("SYNCSCOPE_COMMIT").map(str::to_owned),
@@ -29,14 +29,14 @@ pub(crate) fn tool() -> Tool {
     }
 }
 
-/// The words of this command, without the folder of the program, which runs that are passed on would tell. Those that are no
-/// UTF-8, such as paths may be, are there with replacement characters.
+/// The words of this command, without the folder of the program, which published runs would reveal. Words that are not UTF-8, as
+/// paths may be, have replacement characters.
 pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once(env!("CARGO_BIN_NAME").to_owned()).chain(words).collect()
 }
 
-/// A run that begins now on this machine, with the preset or experiment of this name.
+/// A new run on this machine, with the preset or experiment of this name.
 pub(crate) fn new_run(name: impl Display, seed: u64, laboratories: &Laboratories) -> Run {
     Run {
         command: command_line(),
@@ -49,7 +49,7 @@ pub(crate) fn new_run(name: impl Display, seed: u64, laboratories: &Laboratories
     }
 }
 
-/// Why the rest of a run is not quite comparable with its beginning: another build resumes it.
+/// Why the rest of a run is not fully comparable with its beginning: another build resumes it.
 pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String> {
     let begun = begun.filter(|begun| *begun != here)?;
     Some(format!(
@@ -57,10 +57,10 @@ pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String>
     ))
 }
 
-/// Why the rest of a run is not quite comparable with its beginning: the environment has changed, such as the kernel or what decides the
-/// cost of library calls. `None` for what the beginning does not say.
+/// Why the rest of a run is not fully comparable with its beginning: the environment has changed, such as the kernel or
+/// settings that decide the cost of library calls. Conditions that the beginning does not record are not compared.
 pub(crate) fn another_environment(begun: &Run, here: &Environment) -> Option<String> {
-    // Clocks are measured anew, and whether idle CPUs are kept awake may be decided later.
+    // Clocks are measured anew, and keeping idle CPUs awake may be decided later.
     let environment = Environment { clocks: Vec::new(), keep_awake: None, ..here.clone() };
     let found = differences(begun, &Run { environment, ..begun.clone() });
     let names: Vec<String> = found.into_iter().map(|difference| difference.what).collect();
@@ -70,7 +70,7 @@ pub(crate) fn another_environment(begun: &Run, here: &Environment) -> Option<Str
     })
 }
 
-/// What disturbed a run while this was recorded.
+/// The disturbances of a run in this session.
 pub(crate) fn disturbed(record: &SessionRecord, run: &Run) -> Vec<Disturbed> {
     record.disturbed(cpu_list::parse(&run.environment.allowed_cpus).map_or(0, |cpus| cpus.len())).collect()
 }
@@ -87,13 +87,13 @@ pub(crate) struct SessionStart {
     changeable: Option<Changeable>,
 }
 
-/// What others may change meanwhile; `None` of a fake.
+/// The conditions that others may change meanwhile; `None` for fakes.
 fn changeable(laboratories: &Laboratories) -> Option<Changeable> {
     laboratories.cpu.as_ref().map(|cpu| Changeable::here(&cpu.topology().allowed_cpus()))
 }
 
 impl SessionStart {
-    /// Now.
+    /// Records the state now.
     pub(crate) fn now(laboratories: &Laboratories) -> Self {
         let cpu = laboratories.cpu.as_ref();
         let cpus = laboratories.mpi.as_ref().map(MpiLaboratory::cpus);
@@ -108,13 +108,13 @@ impl SessionStart {
         }
     }
 
-    /// What to say where others have changed something since then.
+    /// The warning if others have changed a condition since then.
     pub(crate) fn change(&self, laboratories: &Laboratories) -> Option<String> {
         let change = self.changeable.as_ref()?.change(&changeable(laboratories)?)?;
         Some(format!("this changed while the run measured ({change}): its figures are of both; measure again"))
     }
 
-    /// What happened from then to now.
+    /// The record of the time from then to now.
     pub(crate) fn ended(self, laboratories: &Laboratories) -> SessionRecord {
         let cpu = laboratories.cpu.as_ref();
         let seconds = self.clock.elapsed().as_secs_f64();

@@ -1,4 +1,4 @@
-//! `syncscope system`: the machine as the laboratories see it.
+//! `syncscope system`: shows the machine as the laboratories see it.
 
 use serde_json::json;
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState, Machine, SystemSettings};
@@ -69,7 +69,7 @@ fn system_lines(machine: &Machine, environment: &Environment, quota: Option<&Quo
     ]
 }
 
-/// What is reported of the settings, like ones on one line.
+/// The settings, with similar ones on one line.
 fn setting_lines(settings: &SystemSettings) -> Vec<String> {
     let list = |cpus: &str| if cpus.is_empty() { "none".to_owned() } else { cpus.to_owned() };
     let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
@@ -108,7 +108,7 @@ fn setting_lines(settings: &SystemSettings) -> Vec<String> {
     .collect()
 }
 
-/// `KSM off, ASLR 2`: what is known of these.
+/// The known settings on one line: `KSM off, ASLR 2`.
 fn joined<'a>(parts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Option<String> {
     let known: Vec<String> = parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
     (!known.is_empty()).then(|| known.join(", "))
@@ -152,7 +152,7 @@ fn gpu_lines(machine: &Machine, environment: &Environment) -> Vec<String> {
     lines
 }
 
-/// Identity, limits and modes of a device, a line each.
+/// The identity, limits and modes of a device, one per line.
 fn state_lines(state: &GpuState, ecc: Option<bool>) -> Vec<String> {
     let megahertz = |hertz: f64| format!("{:.0} MHz", hertz / 1e6);
     let on_or_off = |on| if on { "on" } else { "off" }.to_owned();

@@ -1,22 +1,22 @@
-//! A control group whose processes get less than others: half a CPU, some memory, few processes.
+//! A control group that limits its processes: half a CPU, some memory, few processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The group. It goes when this is dropped; its processes must have ended.
+/// The group, which is removed when this value is dropped; its processes must have ended.
 pub(crate) struct Quota(PathBuf);
 
 impl Quota {
-    /// `None`, with the reason on stderr, where this process may not make one.
+    /// A group with half a CPU. `None`, with the reason on stderr, where this process may not make one.
     pub(crate) fn of_half_a_cpu() -> Option<Self> {
         let group = Self::that_is_unlimited()?;
         group.limit_to_half_a_cpu();
         Some(group)
     }
 
-    /// The same that may be limited later.
+    /// A group that may be limited later.
     pub(crate) fn that_is_unlimited() -> Option<Self> {
         Self::with([
             ("/sys/fs/cgroup/cpu", &[("cpu.cfs_quota_us", "-1")][..]),
@@ -28,7 +28,7 @@ impl Quota {
         self.set_quota("50000");
     }
 
-    /// Microseconds of each tenth of a second, in the words of version 1: -1 is no limit.
+    /// Sets the quota in microseconds per tenth of a second, in the notation of version 1: -1 is no limit.
     pub(crate) fn set_quota(&self, quota: &str) {
         let in_version_2 = format!("{} 100000", if quota == "-1" { "max" } else { quota });
         let attempts = [("cpu.cfs_quota_us", quota), ("cpu.max", &in_version_2)];
@@ -39,7 +39,7 @@ impl Quota {
         );
     }
 
-    /// The same with so much memory.
+    /// A group with this much memory.
     pub(crate) fn of_memory(bytes: &str) -> Option<Self> {
         Self::with([
             ("/sys/fs/cgroup/memory", &[("memory.limit_in_bytes", bytes)][..]),
@@ -47,12 +47,12 @@ impl Quota {
         ])
     }
 
-    /// The same with so many processes and threads.
+    /// A group with this many processes and threads.
     pub(crate) fn of_processes(count: &str) -> Option<Self> {
         Self::with([("/sys/fs/cgroup/pids", &[("pids.max", count)][..]), ("/sys/fs/cgroup", &[("pids.max", count)])])
     }
 
-    /// Of version 1, or else 2.
+    /// Makes a group of version 1, or else of version 2.
     fn with(attempts: [(&str, &[(&str, &str)]); 2]) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("syncscope-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -69,7 +69,7 @@ impl Quota {
         None
     }
 
-    /// A program that runs in the group, also after it was started again.
+    /// A program that runs in the group, even after it starts itself again.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("sh");
         let procs = self.0.join("cgroup.procs");
@@ -80,7 +80,7 @@ impl Quota {
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        // A process that was just waited for may still be in it.
+        // A process that was just reaped may still be in the group.
         for _ in 0..100 {
             if fs::remove_dir(&self.0).is_ok() {
                 return;

@@ -1,5 +1,5 @@
-//! What surrounds a run and changes while it measures: rows as without it, or none. On the real CPU; what is asserted are facts (who
-//! measured, what is said), no times.
+//! The surroundings of a run change while it measures: its rows are as without the change, or missing. On the real CPU; the tests
+//! assert facts (which processes measured, which messages), not times.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ use syncscope_core::{Row, Run, Verdict};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A small run of two threads on the real CPU; `None` where there is one CPU.
+/// A small run of two threads on the real CPU; `None` where there is only one CPU.
 fn small_run(program: &Path, out: &Path) -> Option<Command> {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         eprintln!("skipped: one CPU");
@@ -30,26 +30,27 @@ fn small_run(program: &Path, out: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// The run, and how many fresh processes measured its case. (A row lists their costs only where each is above zero, which the noise of
-/// other programs may prevent.)
+/// The run, and the number of fresh processes that measured its case. (A row lists their costs only where each is above zero,
+/// which the noise of other programs may prevent.)
 fn measured(out: &Path) -> (Run, usize) {
     let run = RunDirectory::open(out).unwrap().read_run().unwrap();
     let processes = run.sessions.iter().map(|session| session.processes.len()).sum();
     (run, processes)
 }
 
-/// Other programs left the run too little of the CPUs for its budget, which it says: nothing follows from how much was measured.
+/// Whether other programs left the run too little CPU time for its budget, which the run says: then the amount measured proves
+/// nothing.
 fn is_starved(run: &Run, text: &str) -> bool {
     run.status == Status::BudgetSpent && text.contains("other programs used")
 }
 
-/// Several processes measured. The passes of a run take longer where other programs keep the CPUs, which it says: fewer processes
-/// then have a part of its time.
+/// Whether several processes measured. The passes of a run take longer where other programs use the CPUs, which the run says:
+/// fewer processes then get a part of its time.
 fn has_its_processes(processes: usize, text: &str) -> bool {
     processes >= 2 || text.contains("other programs used")
 }
 
-/// Several processes measured, unless other programs kept the CPUs, and nothing is said to be wrong.
+/// Checks that several processes measured, unless other programs used the CPUs, and that there is no warning.
 fn assert_undisturbed(ended: &Output, out: &Path, what: &str) {
     let text = stderr(ended);
     assert_eq!(ended.status.code(), Some(0), "{what}: {text}");
@@ -82,7 +83,7 @@ fn binding_variables_leave_all_processes_their_cpus() {
     }
 }
 
-/// All processes that a process has started, and those that they have.
+/// All processes that a process has started, directly or indirectly.
 fn descendants(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
     let children: Vec<u32> = list.split_whitespace().filter_map(|number| number.parse().ok()).collect();
@@ -98,7 +99,7 @@ fn wait_for_row(run: &mut Child, out: &Path) {
     }
 }
 
-/// As a user does, or a daemon: all threads of the processes that measure are moved to one CPU.
+/// As a user or a daemon does: all threads of the processes that measure are moved to one CPU.
 #[test]
 fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,13 +125,14 @@ fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
         let is_measured = has_its_processes(processes, &text);
         assert!(ended.status.success() && is_measured, "{processes} processes; {moved} moved; {text}\n{rows}");
     } else if !is_starved(&run, &text) {
-        // Each of two was moved before it had begun.
+        // Each of the two was moved before it had begun.
         assert!(text.contains("it may use CPUs 0 instead of"), "{processes} processes; {moved} moved; {run:?}; {text}");
         assert!(ended.status.code() == Some(1) && run.without_processes.is_some(), "{run:?}");
     }
 }
 
-/// The processes of a run but the fresh ones, when one of those measures, which is in the middle of it. None where it ended before.
+/// The processes of a run except the fresh ones, at a time when a fresh process measures, in the middle of the run. Empty where
+/// the run ended before.
 fn while_a_fresh_process_measures(run: &mut Child) -> Vec<u32> {
     let is_fresh = |process: &u32| {
         let command = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
@@ -146,7 +148,7 @@ fn while_a_fresh_process_measures(run: &mut Child) -> Vec<u32> {
     Vec::new()
 }
 
-/// As daemons do that lower the priority of what works long, and users with `renice`.
+/// As daemons do that lower the priority of long-running processes, and users with `renice`.
 #[test]
 fn a_priority_that_changes_while_a_run_measures_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,7 +166,7 @@ fn a_priority_that_changes_while_a_run_measures_is_said() {
     assert!(is_starved(&run, &text) || is_said, "{:?}; {text}", run.warnings);
 }
 
-/// As a service manager does, or one of containers: the group of the run gets less than the CPUs.
+/// As a service or container manager does: the group of the run gets less than the CPUs.
 #[test]
 fn a_quota_that_is_set_while_a_run_measures_is_said() {
     let Some(group) = Quota::that_is_unlimited() else { return };
@@ -182,7 +184,7 @@ fn a_quota_that_is_set_while_a_run_measures_is_said() {
     assert!(is_starved(&run, &text) || says, "{:?}; {text}", run.warnings);
 }
 
-/// The same for some seconds: no file has it before or after.
+/// The quota lasts some seconds: no file shows it before or after.
 #[test]
 fn a_quota_that_comes_and_goes_while_a_run_measures_is_said() {
     let Some(group) = Quota::that_is_unlimited() else { return };
@@ -193,7 +195,7 @@ fn a_quota_that_comes_and_goes_while_a_run_measures_is_said() {
     command.args(plain.get_args()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = command.spawn().unwrap();
     while_a_fresh_process_measures(&mut run);
-    // The least there is: other programs leave the run more.
+    // The smallest quota: other programs leave the run more.
     group.set_quota("1000");
     sleep(Duration::from_secs(3));
     group.set_quota("-1");
@@ -204,7 +206,7 @@ fn a_quota_that_comes_and_goes_while_a_run_measures_is_said() {
     assert!(is_starved(&run, &text) || is_said, "{:?}; {text}", run.disturbed);
 }
 
-/// As `kill -STOP` and debuggers do: the process that measures waits for whoever has stopped it, and no case is to blame.
+/// As `kill -STOP` and debuggers do: the process that measures waits until it is continued, and no case is to blame.
 #[test]
 fn a_process_that_is_stopped_has_not_hung() {
     let folder = tempfile::tempdir().unwrap();
@@ -232,7 +234,7 @@ fn copy(folder: &Path) -> PathBuf {
     copy
 }
 
-/// As a build or an upgrade does: all processes start from the file that runs.
+/// As a build or an upgrade does: all processes start from the running file.
 #[test]
 fn a_program_that_is_replaced_or_deleted_goes_on_from_the_file_that_runs() {
     for is_replaced in [true, false] {
@@ -250,7 +252,7 @@ fn a_program_that_is_replaced_or_deleted_goes_on_from_the_file_that_runs() {
     }
 }
 
-/// The process that follows one that crashed is the same program, too.
+/// After a crash, the next process also runs the same program.
 #[test]
 fn a_deleted_program_resumes_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();

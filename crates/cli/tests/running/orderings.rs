@@ -1,5 +1,5 @@
-//! `syncscope measure --orderings`: what each memory ordering costs, and whether a test or the memory model requires it. Assertions are about
-//! what is said, not about figures.
+//! `syncscope measure --orderings`: what each memory ordering costs, and whether a test or the memory model requires it. The
+//! assertions are about messages, not about figures.
 
 use std::fs;
 use std::path::Path;
@@ -21,14 +21,14 @@ fn tables(folder: &Path, words: &[&str]) -> String {
     let output = measure(folder, words);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(!stderr(&output).contains("damaged"), "{}", stderr(&output));
-    // Each row is told of once, when all is known that the command finds out about it.
+    // Each row is reported once, when the command knows everything about it.
     let told = stderr(&output).matches("note: line ").count();
     let rows = stdout(&output).lines().filter(|line| line.contains(" → ")).count();
     assert!(told <= rows, "{told} notes on {rows} rows: {}", stderr(&output));
     stdout(&output)
 }
 
-/// The line of a table that begins so, but for spaces.
+/// The line of a table that begins with `begin`, ignoring runs of spaces.
 fn row<'a>(table: &'a str, begin: &str) -> &'a str {
     let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let found = table.lines().find(|line| squeezed(line).starts_with(begin));
@@ -109,7 +109,7 @@ fn orderings_of_what_has_none_or_is_broken_are_refused() {
     assert_eq!((output.status.code(), stderr(&output).contains("has no form")), (Some(2), true));
 }
 
-/// Code that lacks an ordering has none to weaken: it is judged as it is. Needs NVRTC, but no GPU.
+/// Code that lacks an ordering has none to weaken and is judged unchanged. Needs NVRTC, but no GPU.
 #[test]
 fn code_without_orderings_is_judged_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn code_without_orderings_is_judged_as_it_is() {
     }
 }
 
-/// A barrier of a block in its shared memory, by the thread's and by a variable. Needs NVRTC, but no GPU.
+/// A barrier of a block in shared memory, in `me.shared` and in a variable. Needs NVRTC, but no GPU.
 #[test]
 fn shared_memory_is_modelled() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +176,7 @@ fn the_halves_of_a_lock_are_judged_together() {
     assert!(rows.iter().all(|row| row.contains("requires") || row.contains("seen to fail")), "{table}");
 }
 
-/// The PTX memory model asks for each release and acquire of a barrier of the grid, and not for its scope beyond the grid. Needs
+/// The PTX memory model requires each release and acquire of a barrier of the grid, but not a scope beyond the grid. Needs
 /// NVRTC, but no GPU.
 #[test]
 fn orderings_of_a_barrier_of_the_grid_are_modelled() {
@@ -214,8 +214,8 @@ fn orderings_of_a_barrier_of_the_grid_are_modelled() {
     assert!(stdout(&output).contains("the model refutes the code as it is"), "{}", stdout(&output));
 }
 
-/// PTX has no atomic access between threads that its scope does not include, whatever fences order: each scope must reach the other
-/// block. Needs NVRTC, but no GPU.
+/// In PTX an access is not atomic between threads that its scope does not include, even between fences: each scope must reach
+/// the other block. Needs NVRTC, but no GPU.
 #[test]
 fn scopes_that_do_not_reach_the_other_block_are_required() {
     let folder = tempfile::tempdir().unwrap();
@@ -234,7 +234,7 @@ fn scopes_that_do_not_reach_the_other_block_are_required() {
         let scope = row(&flags, &format!("{line} thread_scope_device → thread_scope_block")).to_owned();
         assert!(scope.contains("the memory model requires it") && scope.contains(".SM"), "{flags}");
     }
-    // A ticket is taken by one thread alone.
+    // One thread alone takes a ticket.
     let tickets = asked(
         "#include <cuda/atomic>\n__device__ void acquire(Thread &me) { unsigned *s = (unsigned *)me.memory;\n\
          cuda::atomic_ref<unsigned, cuda::thread_scope_device> next(s[0]);\n\
@@ -251,7 +251,7 @@ fn scopes_that_do_not_reach_the_other_block_are_required() {
         row(&tickets, "5 ld.acquire.gpu.global.u32 → ld.acquire.cluster").contains("the memory model requires"),
         "{tickets}"
     );
-    // What the last block of a grid counts with.
+    // The counter by which the last block of a grid recognizes itself.
     let last = asked(
         "__device__ void grid_wait(Thread &me) { unsigned *const s = (unsigned *)me.memory;\n__syncthreads();\n\
          if (threadIdx.x == 0) {\n__threadfence();\n\
@@ -267,7 +267,7 @@ fn scopes_that_do_not_reach_the_other_block_are_required() {
     }
 }
 
-/// Orderings in headers of the user are those of the operation; a weaker one is compiled with the others.
+/// Orderings in the user's headers belong to the operation; a weaker one is compiled with the others.
 #[test]
 fn orderings_of_included_headers_are_tried() {
     let folder = tempfile::tempdir().unwrap();
@@ -290,7 +290,7 @@ fn orderings_of_included_headers_are_tried() {
     );
 }
 
-/// Code for two threads is asked of two, by the model and by the test, where two are asked for.
+/// Code for two threads runs with two in the model and the test, where the user asks for two.
 #[test]
 fn code_for_two_threads_is_asked_of_two() {
     let folder = tempfile::tempdir().unwrap();
@@ -317,7 +317,7 @@ fn code_for_two_threads_is_asked_of_two() {
 #[test]
 fn a_variant_that_hangs_is_named_and_operations_are_compared() {
     let folder = tempfile::tempdir().unwrap();
-    // Without the fence the compiler reads the word once.
+    // Without the fence the compiler reads the word only once.
     let wait = |fence: &str| {
         format!(
             "void wait(struct thread *me) {{\n unsigned *const state = me->memory;\n\
@@ -344,7 +344,7 @@ fn a_variant_that_hangs_is_named_and_operations_are_compared() {
     assert!(row(&table, "cpu.own.b").len() < 20 && folder.path().join("run-2/report.html").exists());
 }
 
-/// Our own locks and barriers by their id, and one of several behind a colon. Needs NVRTC, but no GPU.
+/// Our own locks and barriers can be named by their ids, and one of several behind a colon. Needs NVRTC, but no GPU.
 #[test]
 fn locks_and_barriers_of_the_catalogue_are_asked_by_id() {
     let folder = tempfile::tempdir().unwrap();
@@ -359,7 +359,7 @@ fn locks_and_barriers_of_the_catalogue_are_asked_by_id() {
     }
 }
 
-/// What the command of an example answers. Needs NVRTC, but no GPU.
+/// The output of the command for an example. Needs NVRTC, but no GPU.
 fn of_example(name: &str, words: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     tables(folder.path(), &[&["--gpu", &example(name), "--sass", "sm_90"][..], words].concat())
@@ -367,12 +367,12 @@ fn of_example(name: &str, words: &[&str]) -> String {
 
 #[test]
 fn the_question_about_flags_between_gpus_is_answered() {
-    // Does a barrier of several GPUs need its fence of the system before flags that release? One of the device is enough.
+    // Does a barrier of several GPUs need its system fence before the flags that release? A device fence is enough.
     let flags = of_example("orderings_flags.cuh", &["--blocks", "8"]);
     assert!(row(&flags, "11 __threadfence_system() → __threadfence").contains("not refuted"), "{flags}");
     assert!(row(&flags, "11 __threadfence_system() → left out").contains("the memory model requires it"), "{flags}");
     assert!(row(&flags, "13 st.release.sys.global.u32 → st.relaxed.sys.global.u32").contains("not refuted"), "{flags}");
-    // In the scope of its own device a flag is no atomic one for the other.
+    // With the scope of its own device, a flag is not atomic for the other device.
     assert!(
         row(&flags, "13 st.release.sys.global.u32 → st.release.gpu.global.u32").contains("the memory model requires"),
         "{flags}"
@@ -385,7 +385,7 @@ fn the_question_about_flags_between_gpus_is_answered() {
 
 #[test]
 fn the_questions_about_fences_and_clusters_are_answered() {
-    // Ten fences and barriers in a row: the compiler joins none of them.
+    // Ten fences and barriers in a row: the compiler merges none of them.
     let combine = of_example("orderings_combine.cuh", &["--blocks", "8"]);
     assert_eq!(combine.matches("→ left out").count(), 10, "{combine}");
     // A barrier of the block before one of the cluster.
@@ -422,7 +422,7 @@ fn the_questions_about_relaxed_accesses_and_a_publication_are_answered() {
     }
 }
 
-/// A compiler for another processor: its instructions and the model, and no figure.
+/// A compiler for another processor yields instructions and the model's answers, but no figure.
 #[test]
 fn a_foreign_compiler_gives_instructions_without_prices() {
     let cross = "aarch64-linux-gnu-gcc";

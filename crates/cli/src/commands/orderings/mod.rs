@@ -1,6 +1,6 @@
-//! `syncscope measure --orderings`: what each memory ordering in the user's code costs here, and whether a test or the memory model
-//! needs it. Variants are compiled, asked of the model, tested (`side.rs`), and those that differ are measured in turn with the
-//! original (`pricing.rs`).
+//! `syncscope measure --orderings`: what each memory ordering in the user's code costs here, and whether a test or the memory
+//! model needs it. Variants are compiled, run in the model and tested (`side.rs`). Those that differ from the original are
+//! measured in turn with it (`pricing.rs`).
 
 mod pricing;
 mod side;
@@ -31,15 +31,15 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::{runs, terminal};
 
-/// Processor time of the model, and time of the test, for all variants of an operation.
+/// The processor time of the model, and the time of the test, for all variants of an operation.
 const MODEL_TIME: Duration = Duration::from_secs(9);
 const TEST_TIME: Duration = Duration::from_secs(5);
 
-/// The most of it for one variant.
+/// The most time for one variant.
 const LONGEST_MODEL: Duration = Duration::from_millis(1200);
 const LONGEST_TEST: Duration = Duration::from_millis(500);
 
-/// The same of the test on a GPU, which ends at once for most of the variants that fail.
+/// The times of the test on a GPU, which ends at once for most variants that fail.
 const TEST_TIME_OF_GPU: Duration = Duration::from_secs(24);
 const LONGEST_TEST_OF_GPU: Duration = Duration::from_secs(3);
 
@@ -52,7 +52,7 @@ struct Variant<'a> {
     own: OwnOperation,
 }
 
-/// Where the price of a variant goes.
+/// The place in the table for the price of a variant.
 #[derive(Debug, Clone, Copy)]
 enum Priced {
     Row(usize),
@@ -61,18 +61,18 @@ enum Priced {
     Against,
 }
 
-/// What is known of an operation, and its variants that are measured.
+/// The results for an operation, and its variants to measure.
 struct Study {
     own: OwnOperation,
     table: Table,
-    /// Changes that pass together: the cheapest of these sets is the cheapest form.
+    /// Sets of changes that pass together: the cheapest set is the cheapest form.
     sets: Vec<Together>,
-    /// The row of each variant that was tried, in their order; `None` for those that have none.
+    /// The row of each tried variant, in their order; `None` for variants without a row.
     rows: Vec<Option<usize>>,
-    /// Variants for which no time was left.
+    /// The number of variants for which no time was left.
     out_of_time: usize,
     measured: Vec<(Priced, OwnOperation)>,
-    /// What is said meanwhile where the table follows on the same terminal, which need not have its rows twice.
+    /// The progress, if it is drawn on the terminal that later shows the table: its rows are not shown twice.
     progress: Option<Progress>,
 }
 
@@ -82,7 +82,7 @@ enum Untried {
     Because(String),
 }
 
-/// Shows the table of each operation.
+/// Shows the table of orderings of each operation.
 pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
     let begin = Instant::now();
     let folder = temporary_folder().map_err(Failure::CouldNot)?;
@@ -121,7 +121,7 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
     Ok(if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// Puts a table on the page of its run.
+/// Writes a table to the page of its run.
 fn on_page(place: &Path, table: &Table) -> Result<(), Failure> {
     let Ok(directory) = RunDirectory::open(place) else { return Ok(()) };
     replace_own_file(&place.join(ORDERINGS), json_of(std::slice::from_ref(table))?.as_bytes())?;
@@ -134,7 +134,8 @@ fn json_of(tables: &[Table]) -> Result<String, Failure> {
     Ok(json + "\n")
 }
 
-/// With the source forms of our own locks and barriers in place of their ids; behind a colon may stand which of several.
+/// The arguments with the sources of our own locks and barriers in place of their ids. An id may name one of several operations
+/// behind a colon.
 fn with_forms(arguments: &MeasureArguments, folder: &Path) -> Result<MeasureArguments, Failure> {
     let in_c = syncscope_cpu::primitives::own::FORMS.iter().map(|(id, text)| (*id, *text, "c"));
     let in_cuda = syncscope_gpu::own::FORMS.iter().map(|(id, text)| (*id, *text, "cuh"));
@@ -168,7 +169,7 @@ fn with_headers(own: &OwnOperation, arguments: &MeasureArguments) -> OwnOperatio
 
 /// The orderings that an operation reaches.
 fn found_in(own: &OwnOperation, is_gpu: bool) -> Found {
-    // Those of other operations in the file are no part of this one: nothing would run or refute them.
+    // Orderings of other operations in the file do not belong to this one: nothing would run or refute them.
     let parts: &[&str] = match () {
         () if own.admits_several() => &["release_shared", "acquire", "release"],
         () if own.is_lock() => &["release"],
@@ -202,7 +203,7 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Found {
     found
 }
 
-/// That an operation has nothing that can be weakened.
+/// The error for an operation without an ordering that can be weakened.
 fn nothing_found(own: &OwnOperation, not_tried: &[NotTried]) -> Failure {
     let others: Vec<String> =
         not_tried.iter().map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}")).collect();
@@ -232,7 +233,7 @@ fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {
     }
 }
 
-/// An operation with changes.
+/// The operation with these changes.
 fn variant<'a>(own: &OwnOperation, name: &str, changes: impl IntoIterator<Item = &'a Change>) -> OwnOperation {
     OwnOperation { id: format!("{}_{name}", own.id), text: changed(&own.text, changes), ..own.clone() }
 }
@@ -241,7 +242,7 @@ fn not_measured() -> Price {
     Price::NotMeasured(NOT_MEASURED.to_owned())
 }
 
-/// Of a readers-writer lock whose halves are two operations, the other one.
+/// The other half of a readers-writer lock whose halves are two operations.
 fn other_half(own: &OwnOperation, all: &[OwnOperation]) -> Option<OwnOperation> {
     let alone = |other: &OwnOperation| other.exclusive_half().map(|[acquire, _]| acquire);
     match alone(own) {
@@ -253,7 +254,7 @@ fn other_half(own: &OwnOperation, all: &[OwnOperation]) -> Option<OwnOperation> 
     }
 }
 
-/// All that is known of an operation without measuring it.
+/// Studies an operation without measuring it.
 fn studied(
     own: &OwnOperation,
     other_half: Option<OwnOperation>,
@@ -276,7 +277,7 @@ fn studied(
     let side = Side::new((own, other_half), &variants, (arguments, folder), &table.subject, time)?;
     let model = side.model(own);
     let has_model = matches!(model, Model::NotRefuted(_));
-    // Code that lacks orderings is refuted as it is.
+    // The model may refute code that lacks orderings unchanged.
     if variants.is_empty() && matches!(model, Model::Cannot(_)) {
         return Err(nothing_found(own, &table.not_tried));
     }
@@ -288,7 +289,7 @@ fn studied(
     let is_one_terminal = stdout().is_terminal() && stderr().is_terminal();
     let progress = is_one_terminal.then(|| Progress::new("trying the memory orderings"));
     let mut study = Study { progress, ..Study::new(own.clone(), table) };
-    // Every test on a GPU begins with a process that opens it.
+    // Every test on a GPU starts a process that opens the GPU.
     let together = if is_gpu { variants.len() } else { thread::available_parallelism().map_or(1, usize::from) };
     for group in variants.chunks(together.max(1)) {
         if terminal::cancel().is_cancelled() {
@@ -307,7 +308,7 @@ fn studied(
     Ok(study)
 }
 
-/// A test that fails without any change says nothing of changes.
+/// Refuses an operation that fails its test unchanged: the test would say nothing of changes.
 fn refuse_failing(own: &OwnOperation, test: Option<&Test>) -> Result<(), Failure> {
     match test.and_then(Test::failure) {
         Some(how) => Err(Failure::CouldNot(format!("{} fails its check as it is: {how}", own.id))),
@@ -320,7 +321,7 @@ impl Study {
         Self { own, table, sets: Vec::new(), rows: Vec::new(), out_of_time: 0, measured: Vec::new(), progress: None }
     }
 
-    /// Adds the rows of variants, tested together.
+    /// Adds the rows of variants that are tested together.
     fn add(&mut self, side: &Side<'_>, variants: &[Variant<'_>], has_model: bool) -> Result<(), Failure> {
         let own = &self.own;
         let rows: Vec<Result<Row, Untried>> = at_once(variants, |variant| row_of(side, own, variant, has_model));
@@ -334,7 +335,7 @@ impl Study {
                     }
                     let is_known = row.price == Price::SameInstructions;
                     self.table.rows.push(row);
-                    // The tests on a GPU come later.
+                    // The tests on a GPU follow later.
                     if is_known || side.is_gpu() {
                         self.tell(self.table.rows.len() - 1, is_known);
                     }
@@ -369,7 +370,7 @@ impl Study {
         Ok(())
     }
 
-    /// Shows what is being tried and, once all of a row is known, where nothing can be drawn, the row.
+    /// Shows what is being tried. Where nothing can be drawn, writes each row once it is complete.
     fn tell(&mut self, number: usize, is_known: bool) {
         let row = &self.table.rows[number];
         let text = format!("line {}, {} → {}", row.line, row.ordering, row.variant);
@@ -380,16 +381,16 @@ impl Study {
         }
     }
 
-    /// Adds the operation that it is compared with.
+    /// Adds the operation to compare with.
     fn compare_with(&mut self, first: Option<&OwnOperation>) {
         let Some(first) = first else { return };
         self.table.against = Some(Against { operation: first.id.clone(), price: not_measured() });
         self.measured.push((Priced::Against, first.clone()));
     }
 
-    /// Adds what becomes of several changes in one: of those that nothing refutes, and of all that order memory.
+    /// Adds forms with several changes: the changes that nothing refutes, and those of all orderings.
     fn add_together(&mut self, side: &Side<'_>, variants: &[Variant<'_>], has_model: bool) {
-        // Of each ordering the weakest of those that are left.
+        // The weakest remaining variant of each ordering.
         let weakest = |is_left: &dyn Fn(&Variant<'_>, &Row) -> bool| {
             let mut kept: Vec<(&Variant<'_>, usize)> = Vec::new();
             for (variant, number) in variants.iter().zip(&self.rows).filter_map(|(one, row)| Some((one, (*row)?))) {
@@ -401,7 +402,7 @@ impl Study {
             }
             kept
         };
-        // Of code that is refuted as it is, no form is to be had.
+        // Code that is refuted unchanged has no cheaper form.
         let is_sound = !matches!(self.table.model, Some(Model::Refuted(_)));
         let passed = weakest(&|_, row| is_sound && row.has_passed());
         let ordering = weakest(&|variant, _| !variant.ordering.is_meeting);
@@ -441,7 +442,7 @@ impl Study {
         self.measured.extend(measured);
     }
 
-    /// The cheapest of the sets: the first one where there are no prices, and none if all of them cost more.
+    /// Chooses the cheapest set: the first one where there are no prices, and none if all sets cost more.
     fn choose(&mut self) {
         for set in &mut self.sets {
             if let [row] = set.rows[..] {
@@ -454,7 +455,7 @@ impl Study {
     }
 }
 
-/// `set_0_2`.
+/// The name of a set, such as `set_0_2`.
 fn named(set: &[usize]) -> String {
     format!("set_{}", set.iter().map(ToString::to_string).collect::<Vec<_>>().join("_"))
 }
@@ -481,7 +482,7 @@ impl Variant<'_> {
     }
 }
 
-/// What becomes of each, all at once.
+/// Applies `of` to all items in parallel.
 fn at_once<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let most = thread::available_parallelism().map_or(1, usize::from);
     let mut done = Vec::new();
@@ -494,7 +495,7 @@ fn at_once<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     done
 }
 
-/// What is known of a variant without running it.
+/// The row of a variant, before it is run.
 fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model: bool) -> Result<Row, Untried> {
     let Variant { ordering, change, own: of_variant } = variant;
     if side.time.is_over() {
@@ -535,7 +536,7 @@ mod tests {
     use super::*;
     use syncscope_orderings::{Saving, Step};
 
-    /// What belongs to another operation of the file is no part of this one.
+    /// Orderings of another operation in the file do not belong to this one.
     #[test]
     fn orderings_are_those_of_the_operation_alone() {
         let functions = ["acquire", "release", "acquire_shared", "release_shared", "wait", "send", "receive"];
@@ -559,7 +560,7 @@ mod tests {
         assert!(found.not_tried[0].reason.contains("check() is not in the timed loop"), "{found:?}");
     }
 
-    /// A sum of what is not shown would be one of noise.
+    /// A sum with prices that are not shown would be a sum of noise.
     #[test]
     fn prices_are_added_where_all_are_shown() {
         let price = |saved_ns, half| {
@@ -595,7 +596,7 @@ mod tests {
         }
     }
 
-    /// The cheapest form is the one that saves most, be it a set or a single change of it.
+    /// The cheapest form is the one that saves most, whether a set or a single change.
     #[test]
     fn the_cheapest_form_is_the_cheapest() {
         let price = |saved_ns| {
@@ -603,7 +604,7 @@ mod tests {
             let case = "2 threads".to_owned();
             Price::Measured(vec![Saving { case, original_ns: 100.0, saved_ns, saved_low_ns, saved_high_ns }])
         };
-        // Of one line, as in a call with two orderings: words do not tell them apart.
+        // Two orderings of one line, as in a call with two: their words are equal.
         let row = |saved| Row {
             line: 7,
             file: None,

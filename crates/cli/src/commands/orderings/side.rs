@@ -1,4 +1,4 @@
-//! What each side of the machine says of a variant: its compiler, the model of memory, and the test.
+//! The three sources of answers about a variant: the compiler, the memory model, and the test.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use super::{
 use crate::args::MeasureArguments;
 use crate::failure::Failure;
 
-/// Where an operation runs.
+/// The processor on which an operation runs.
 pub(super) struct Side<'a> {
     kind: Kind<'a>,
     trials: Trials,
@@ -34,12 +34,12 @@ pub(super) struct Side<'a> {
 enum Kind<'a> {
     Cpu {
         cpus: Vec<u32>,
-        /// The most threads that share memory: the code may be for so many alone.
+        /// The most threads that share memory: the code may be written for this number only.
         most: u32,
         /// The other half of a readers-writer lock: an ordering that one half does not need may be needed by both together.
         other_half: Option<Box<OwnOperation>>,
     },
-    /// With the machine code of the variants, which are compiled all at a time.
+    /// A GPU, with the machine code of the variants, which are compiled together.
     Gpu {
         arguments: &'a MeasureArguments,
         folder: &'a Path,
@@ -49,7 +49,7 @@ enum Kind<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// That of an operation and its variants.
+    /// The side of an operation and its variants.
     pub(super) fn new(
         (own, other_half): (&OwnOperation, Option<OwnOperation>),
         variants: &[Variant<'_>],
@@ -95,7 +95,7 @@ impl<'a> Side<'a> {
     /// The machine code of an operation.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's error.
     pub(super) fn code(&self, own: &OwnOperation) -> Result<String, String> {
         match &self.kind {
             Kind::Cpu { .. } => self.trials.assembly(own),
@@ -122,10 +122,10 @@ impl<'a> Side<'a> {
         if self.is_gpu() { opcodes(code).collect() } else { Trials::instructions(&Trials::code(code)) }
     }
 
-    /// Whether a compiler takes an operation.
+    /// Whether the compiler accepts an operation.
     ///
     /// # Errors
-    /// That there is no compiler.
+    /// Where there is no compiler.
     pub(super) fn is_taken(&self, own: &OwnOperation) -> Result<bool, String> {
         match &self.kind {
             Kind::Cpu { .. } => self.trials.is_taken(own),
@@ -136,7 +136,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The instructions of machine code, a line each.
+    /// The instructions of machine code, one per line.
     pub(super) fn instructions(&self, code: &str) -> Vec<String> {
         match &self.kind {
             Kind::Cpu { .. } => Trials::code(code),
@@ -179,7 +179,7 @@ impl<'a> Side<'a> {
             }
             Kind::Gpu { inspector, .. } => inspector,
         };
-        // Of several devices: the blocks of one of them, and blocks of different ones.
+        // With several devices: first blocks of one device, then blocks of different ones.
         let spans: &[Span] = if own.uses(OwnUse::Devices) { &[Span::Grid, Span::System] } else { &[span_of(own)] };
         let mut bounds = Vec::new();
         for span in spans {
@@ -190,7 +190,7 @@ impl<'a> Side<'a> {
                     let place = match span {
                         Span::System => Some("of different GPUs"),
                         Span::Grid if spans.len() > 1 => Some("of one GPU"),
-                        // What orders a warp need not order the block.
+                        // The order within a warp does not imply order in the block.
                         Span::Block => Some("of one warp"),
                         Span::Grid | Span::Cluster => None,
                     };
@@ -203,12 +203,12 @@ impl<'a> Side<'a> {
         Model::NotRefuted(bounds)
     }
 
-    /// Whether the blocks of the model have several threads, so that it sees what a barrier of the block orders.
+    /// Whether the blocks of the model have several threads, so that it checks the order by a barrier of the block.
     pub(super) fn models_blocks(&self, own: &OwnOperation) -> bool {
         !self.is_gpu() || own.checked() == Some(OwnCheck::Barrier)
     }
 
-    /// What the check finds under stress, of each operation.
+    /// The results of the check under stress, for each operation.
     pub(super) fn tests(&self, operations: &[&OwnOperation]) -> Vec<Test> {
         match &self.kind {
             Kind::Cpu { cpus, most, .. } => {
@@ -252,7 +252,7 @@ pub(in crate::commands) fn listing_opcodes(listing: &str) -> impl Iterator<Item 
 
 /// The instructions of a listing that access memory or order it.
 fn opcodes(listing: &str) -> impl Iterator<Item = String> + '_ {
-    // By a generic pointer, as that of `cuda::atomic_ref`, accesses are LD and ST.
+    // Accesses by a generic pointer, such as that of `cuda::atomic_ref`, are LD and ST.
     const KINDS: [&str; 14] =
         ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LD", "LDG", "LDS", "ST", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
     let orders = |opcode: &&str| {
@@ -262,12 +262,12 @@ fn opcodes(listing: &str) -> impl Iterator<Item = String> + '_ {
     listing_opcodes(listing).filter(orders).map(str::to_owned)
 }
 
-/// Threads, and how often each uses an operation.
+/// Numbers of threads, each with the number of uses per thread.
 type Sizes = &'static [(u32, u32)];
 
-/// An operation of a GPU as C for the model, and the sizes in which it is asked.
+/// An operation of a GPU as C for the model, and the sizes to model.
 fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(OwnOperation, Sizes), String> {
-    /// Two blocks, of one thread each and of two, and three: the last may pass on what the first has written.
+    /// Two blocks of one thread, two blocks of two, and three blocks: the last block may pass on what the first has written.
     const OF_GRID: [(u32, u32); 3] = [(2, 2), (3, 1), (4, 1)];
     let function = match own.checked() {
         Some(OwnCheck::Barrier) => "wait",
