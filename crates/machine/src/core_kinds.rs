@@ -274,7 +274,7 @@ mod tests {
         let kinds = arm_system(&parts, CAPACITY, &capacities);
         assert_eq!(listed(&kinds), ["5-9,15-19", "0-4,10-14"]);
         assert_eq!(kinds.names, ["Cortex-X925", "Cortex-A725"].map(|name| Some(name.to_owned())));
-        // The same without the parts, and by frequencies.
+        // The same kinds without the parts, and by frequencies.
         assert_eq!(listed(&arm_system(&[""; 20], CAPACITY, &capacities)), ["5-9,15-19", "0-4,10-14"]);
         let frequencies = [[2_808_000; 5], [3_900_000; 5], [2_808_000; 5], [3_900_000; 5]].concat();
         assert_eq!(listed(&arm_system(&parts, "cpufreq/cpuinfo_max_freq", &frequencies)), ["5-9,15-19", "0-4,10-14"]);

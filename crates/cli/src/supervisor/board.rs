@@ -149,7 +149,7 @@ impl Board {
         Ok(board)
     }
 
-    /// The same memory for the worker.
+    /// Another handle of the memory, for the worker.
     pub(super) fn for_worker(&self) -> io::Result<File> {
         self.0.try_clone()
     }

@@ -154,7 +154,7 @@ fn assert_nothing_is_left(what: &str, code: &str) {
     assert_eq!(std::fs::read_dir(place.path("elsewhere")).unwrap().count(), 0, "{what}");
 }
 
-/// The same must hold where the command itself is killed.
+/// Nothing is left either where the command itself is killed.
 #[test]
 fn what_measured_code_started_ends_with_the_command() {
     let place = Place::new();
