@@ -43,6 +43,7 @@ fn a_file_has_one_concept() {
     for folder in crates().map(|one| one.join("src")).flat_map(|source| folders(&source)) {
         for file in rust_files(&folder).into_iter().filter(|file| !file.ends_with("tests.rs")) {
             let text = fs::read_to_string(&file).unwrap();
+            let text = text.replace("#[cfg(test)]\npub(crate) mod tests {", "#[cfg(test)]\nmod tests {");
             let lines = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();
             if lines > MOST_LINES {
                 long.push(format!("{}: {lines} lines", file.display()));
