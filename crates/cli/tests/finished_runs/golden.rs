@@ -257,7 +257,7 @@ fn a_lock_that_was_never_measured_before_wins_everywhere() {
     let all = all_of(&data);
     for part in [
         "At 16 threads, spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next cheapest, pthread_mutex,",
-        "spin_park spin 10 µs at 16 threads (110 ns).",
+        "spin_park spin 10 µs with 16 threads (110 ns).",
         ", spin_park spin 10 µs (1)",
         "Lock, contended, best: spin_park spin 10 µs: cpu.lock.spin_park",
         "protect cpu, 16 threads: spin_park spin 10 µs (cpu.lock.spin_park u64 shared 16 threads close spin 10 us)",

@@ -16,7 +16,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     let parts: Vec<Part> = [predictions(rows), barriers(rows), listing].into_iter().flatten().collect();
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
-        title: "Reductions: do the costs of primitives tell which synchronization to choose?",
+        title: "Reductions: do the costs of primitives predict which synchronization is fastest?",
         lead: "Ways to reduce one vector: their times, and those predicted from the costs of primitives. Burtchell and \
                Burtscher, Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and \
                Matsuoka, A Study of Synchronization Methods in Modern GPUs.",

@@ -77,7 +77,7 @@ fn ten_questions_of_a_reader() {
 
     // 4. Grid sync or relaunch? Both costs on one grid, in a graph and in a stream.
     let relaunch = sentence(&page, "decide-relaunch");
-    for part in ["programmatic launch", "launching into a plain stream (", "a grid of 132×32"] {
+    for part in ["programmatic launch", "a launch into a plain stream (", "a grid of 132×32"] {
         assert!(relaunch.contains(part), "{relaunch}");
     }
 

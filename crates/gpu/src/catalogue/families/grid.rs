@@ -126,7 +126,7 @@ entries! {
     /// In theory: the cooperative barrier without waiting for the result of the addition, which saves one way to the cache. A
     /// relaxed barrier is only the addition and the reads. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
     "gpu.grid.counter" like BARRIER:
-    "Grid barrier with one counter that is never reset; the form named relaxed orders no memory accesses, so its check covers \
+    "Grid barrier with one counter that is never reset; the “relaxed” variant orders no memory accesses, so its check covers \
      only arrivals",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
@@ -137,7 +137,7 @@ entries! {
     /// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
     /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
     "gpu.grid.lock_free" like BARRIER:
-    "Grid barrier with one flag per block: the first block waits for all flags, then releases the others; the form named relaxed orders \
+    "Grid barrier with one flag per block: the first block waits for all flags, then releases the others; the “relaxed” variant orders \
      no memory accesses, so its check covers only arrivals",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
@@ -152,7 +152,7 @@ entries! {
     /// counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
     "gpu.grid.hierarchical" like BARRIER:
     "Grid barrier that polls with relaxed loads, then executes one acquire fence; variants add a pause, a counter in \
-     each half of the L2 cache, several counters, or clusters that gather arrivals; the form named relaxed orders \
+     each half of the L2 cache, several counters, or clusters that gather arrivals; the “relaxed” variant orders \
      no memory accesses, so its check covers only arrivals",
     kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier),
     source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",

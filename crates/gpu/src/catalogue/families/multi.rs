@@ -84,8 +84,8 @@ entries! {
     /// In theory: a grid barrier, then an addition over the link, reads over the link until all devices have arrived, and the
     /// release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
-    "Barrier across the grids of several devices, with one counter in the first device's memory; the form named \
-     relaxed orders no memory accesses, so its check covers only arrivals",
+    "Barrier across the grids of several devices, with one counter in the first device's memory; the “relaxed” \
+     variant orders no memory accesses, so its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -107,7 +107,7 @@ entries! {
     "gpu.multi.flags" like BARRIER:
     "Barrier across the grids of several devices, with flags in every device's memory; one variant keeps flags in both halves of \
      each L2 cache and polls them with relaxed loads before one acquire fence, another has a counter on every device, at which the \
-     blocks of all devices arrive; the form named relaxed orders no memory accesses, so its check covers only arrivals",
+     blocks of all devices arrive; the “relaxed” variant orders no memory accesses, so its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {

@@ -9,7 +9,7 @@ use crate::naming::{KERNEL_US, SWEEP_US};
 pub(super) fn words(id: &str) -> (&str, &str) {
     match short_name(id) {
         "graph" => ("a graph", "in a graph"),
-        "stream" => ("launching into a plain stream", "in a stream"),
+        "stream" => ("a launch into a plain stream", "in a stream"),
         "wait_value" => ("a stream that waits for a value", "behind a value"),
         "event_wait" => ("a stream that waits for an event", "behind an event"),
         "conditional" => ("a graph loop", "in a graph loop"),

@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(
             sentence("decide-lock", rows()),
             "At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 2 measured locks. The next cheapest, ticket, costs 5.0 times as much. \
-             The cheapest measured lock is ticket at 1 thread (9.00 ns) and pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
+             The cheapest measured lock is ticket with 1 thread (9.00 ns) and pthread_mutex with 2 threads (90.0 ns), with 16 (1.20 µs) and with 32 (1.30 \
              µs). With 16 threads, the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
              sleeping lock (pthread_mutex, 1.20 µs). Measured with one addition under the lock."
         );
@@ -309,7 +309,7 @@ mod tests {
         run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
         assert_eq!(
             text(&decision("decide-lock", &run).unwrap()),
-            "The cheapest measured lock is ticket at 1 thread (9.00 ns). At 16 threads, 1 of the 2 candidates is not measured yet: mcs."
+            "The cheapest measured lock is ticket with 1 thread (9.00 ns). At 16 threads, 1 of the 2 candidates is not measured yet: mcs."
         );
     }
 

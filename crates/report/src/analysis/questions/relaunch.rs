@@ -155,7 +155,7 @@ fn programmatic(data: &RunData) -> Option<Outcome> {
     let ((way, best), (_, stream)) = (best?, of("gpu.launch.stream")?);
     let both @ Comparison { less, more, ratio } = best.below(stream)?;
     let text = format!(
-        "{} starts the next kernel after {less}; launching into a plain stream takes {ratio} as long ({more}).",
+        "{} starts the next kernel after {less}; a launch into a plain stream takes {ratio} as long ({more}).",
         capitalized(way)
     );
     Some(Outcome::holds(text, both.rows()).headed(ratio))
@@ -415,7 +415,7 @@ mod tests {
             sentence,
             "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is: for \
              kernels lasting 1 to 5 µs, a graph (690 ns); for 100 µs, programmatic launch with an early trigger (500 ns). \
-             A grid barrier (counter, 806 ns) and launching into a plain stream (1.50 µs) are slower at every measured kernel length."
+             A grid barrier (counter, 806 ns) and a launch into a plain stream (1.50 µs) are slower at every measured kernel length."
         );
     }
 
@@ -430,7 +430,7 @@ mod tests {
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
         assert!(
-            sentence.contains("a graph (700 ns) for kernels lasting 5 µs. A grid barrier (counter, 806 ns) and launching into a plain stream (1.53 µs) are slower"),
+            sentence.contains("a graph (700 ns) for kernels lasting 5 µs. A grid barrier (counter, 806 ns) and a launch into a plain stream (1.53 µs) are slower"),
             "{sentence}"
         );
         assert!(
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn a_programmatic_launch_shortens_the_gap() {
         let rows = vec![kernel("stream", 1530.0), kernel("programmatic", 247.0)];
-        let sentence = "Programmatic launch with an early trigger starts the next kernel after 247 ns; launching into a \
+        let sentence = "Programmatic launch with an early trigger starts the next kernel after 247 ns; a launch into a \
                         plain stream takes 6.2 times as long (1.53 µs).";
         assert_eq!(said(programmatic, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(programmatic, rows[..1].to_vec()), None);
@@ -499,7 +499,7 @@ mod tests {
         assert!(sentence[..first].contains("Between kernels that access no memory"), "{sentence}");
         let sooner = said(programmatic, all.clone()).unwrap().unwrap();
         assert!(
-            sooner.starts_with("Programmatic launch without a trigger starts the next kernel after 1.18 µs; launching into a plain stream takes 1.9 times as long"),
+            sooner.starts_with("Programmatic launch without a trigger starts the next kernel after 1.18 µs; a launch into a plain stream takes 1.9 times as long"),
             "{sooner}"
         );
         let found = decision("decide-relaunch", &data(all)).unwrap();

@@ -175,7 +175,7 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-/// `The cheapest lock is ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us). At 4 threads,
+/// `The cheapest lock is ticket with 1 thread (8.99 ns), pthread_mutex with 2 threads (88 ns) and with 16 (1.30 us). At 4 threads,
 /// ...`, with `The cheapest measured lock` if the run leaves some out at one of these numbers. Open if nothing is certain at
 /// any of them; `None` if none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Outcome> {
@@ -193,7 +193,8 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
                     measured = "measured ";
                 }
                 let is_first = certain.iter().all(|(known, _)| known != win.name);
-                let place = if is_first { at(threads) } else { format!("at {threads}") };
+                let place =
+                    if is_first { format!("with {}", plural(threads, "thread")) } else { format!("with {threads}") };
                 certain.push((win.name.to_owned(), format!("{place} ({})", win.cost)));
             }
         }

@@ -120,7 +120,7 @@ fn by_points(data: &RunData) -> Option<String> {
     };
     let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()).enumerate().map(in_words))?;
     let [(_, cores), (_, threads)] = teams;
-    Some(format!("With {threads} threads instead of {cores} on the same cores, {words} (without intervals)."))
+    Some(format!("With {threads} threads instead of {cores} on the same cores, {words} (figures without intervals)."))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
