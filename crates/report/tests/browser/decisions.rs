@@ -69,7 +69,7 @@ fn ten_questions_of_a_reader() {
 
     // 3. Which lock at 16 threads? A sentence, a line for each lock, and the fairness of each.
     assert!(
-        sentence(&page, "decide-lock").contains("pthread_mutex at 16 threads"),
+        sentence(&page, "decide-lock").contains("pthread_mutex with 16 threads"),
         "{}",
         sentence(&page, "decide-lock")
     );
