@@ -10,6 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use crate::common::cgroup::Quota;
 use crate::common::{program, stderr};
 use syncscope_core::run::Status;
@@ -166,20 +168,24 @@ fn a_priority_that_changes_while_a_run_measures_is_said() {
     assert!(is_starved(&run, &text) || is_said, "{:?}; {text}", run.warnings);
 }
 
-/// As a service or container manager does: the group of the run gets less than the CPUs.
-#[test]
-fn a_quota_that_is_set_while_a_run_measures_is_said() {
-    let Some(group) = Quota::that_is_unlimited() else { return };
+/// A small run in a group of its own, whose quota `change` changes while it measures: how it ended, and its directory.
+fn with_a_changed_quota(change: impl FnOnce(&Quota)) -> Option<(Output, TempDir)> {
+    let group = Quota::that_is_unlimited()?;
     let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
-    let Some(plain) = small_run(Path::new(&program()), &out) else { return };
+    let plain = small_run(Path::new(&program()), &folder.path().join("run"))?;
     let mut command = group.command(&program());
     command.args(plain.get_args()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = command.spawn().unwrap();
     while_a_fresh_process_measures(&mut run);
-    group.limit_to_half_a_cpu();
-    let ended = run.wait_with_output().unwrap();
-    let (text, (run, _)) = (stderr(&ended), measured(&out));
+    change(&group);
+    Some((run.wait_with_output().unwrap(), folder))
+}
+
+/// As a service or container manager does: the group of the run gets less than the CPUs.
+#[test]
+fn a_quota_that_is_set_while_a_run_measures_is_said() {
+    let Some((ended, folder)) = with_a_changed_quota(Quota::limit_to_half_a_cpu) else { return };
+    let (text, (run, _)) = (stderr(&ended), measured(&folder.path().join("run")));
     let says = run.all_warnings().any(|warning| warning.contains("CPU quota: 0.5 CPUs instead of not set"));
     assert!(is_starved(&run, &text) || says, "{:?}; {text}", run.warnings);
 }
@@ -187,20 +193,14 @@ fn a_quota_that_is_set_while_a_run_measures_is_said() {
 /// The quota lasts some seconds: no file shows it before or after.
 #[test]
 fn a_quota_that_comes_and_goes_while_a_run_measures_is_said() {
-    let Some(group) = Quota::that_is_unlimited() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
-    let Some(plain) = small_run(Path::new(&program()), &out) else { return };
-    let mut command = group.command(&program());
-    command.args(plain.get_args()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut run = command.spawn().unwrap();
-    while_a_fresh_process_measures(&mut run);
-    // The smallest quota: other programs leave the run more.
-    group.set_quota("1000");
-    sleep(Duration::from_secs(3));
-    group.set_quota("-1");
-    let ended = run.wait_with_output().unwrap();
-    let (text, (run, _)) = (stderr(&ended), measured(&out));
+    let for_a_while = |group: &Quota| {
+        // The smallest quota: other programs leave the run more.
+        group.set_quota("1000");
+        sleep(Duration::from_secs(3));
+        group.set_quota("-1");
+    };
+    let Some((ended, folder)) = with_a_changed_quota(for_a_while) else { return };
+    let (text, (run, _)) = (stderr(&ended), measured(&folder.path().join("run")));
     let says = |warning: &str| warning.contains("a CPU quota kept this process's control group from the CPUs");
     let is_said = says(&text) && run.all_warnings().any(|warning| says(&warning));
     assert!(is_starved(&run, &text) || is_said, "{:?}; {text}", run.disturbed);

@@ -140,6 +140,7 @@ impl Class {
         match self {
             Self::Lines => "moving cache lines",
             Self::Sleeping => "sleeping threads",
+            Self::Device => "operations of a device",
             other => other.as_str(),
         }
     }

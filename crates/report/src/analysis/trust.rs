@@ -122,7 +122,7 @@ fn stolen(data: &RunData) -> Option<String> {
 fn throttled(data: &RunData) -> Option<String> {
     let share = share_of_time(data, |session| session.throttled_share(cpus(data)))?;
     (share > StolenTime::LARGEST_SHARE)
-        .then(|| format!("a CPU quota stopped the run for {:.1} % of the CPU time", 100.0 * share))
+        .then(|| format!("a CPU quota stopped the run's control group for {:.1} % of the CPU time", 100.0 * share))
 }
 
 /// A share of the CPUs' time over all processes of the run.
@@ -159,7 +159,7 @@ mod tests {
         let start = "The hypervisor took 1.5 % of the CPU time; this is a virtual machine (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.run.sessions[0].throttled_seconds = Some(72.0);
-        let quota = "a CPU quota stopped the run for 15.0 % of the CPU time; this is a virtual machine";
+        let quota = "a CPU quota stopped the run's control group for 15.0 % of the CPU time; this is a virtual machine";
         assert!(trust(&data).unwrap().contains(quota), "{:?}", trust(&data));
         data.run.sessions[0].throttled_seconds = None;
         // Joined runs keep the details of the first run and the columns of all.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
-use syncscope_core::run::IMPORTED;
 use syncscope_core::run::columns::{self, COLUMNS};
 use syncscope_core::sets::unique;
 use syncscope_core::units::significant;
@@ -218,7 +217,7 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         "count": data.rows.len(),
         // The operations whose individual times are known.
         "tails": run_words::tails(data),
-        "is_imported": data.run.preset == IMPORTED,
+        "is_imported": run_words::is_imported(data),
     });
     let matrix = matrix::matrix(&data.run, &data.rows);
     let matrix = matrix.map(|matrix| matrix_words::InWords::of(matrix, &data.run));

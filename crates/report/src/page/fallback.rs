@@ -1,9 +1,9 @@
 //! The rows as a plain table, for browsers without scripts.
 
 use syncscope_core::Row;
-use syncscope_core::run::IMPORTED;
 
 use super::counted;
+use super::run_words::is_imported;
 use crate::RunData;
 use crate::figure::{self, grouped};
 use crate::html::escape;
@@ -27,9 +27,10 @@ fn table((data, label): (&RunData, &String)) -> String {
         0 => String::new(),
         more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
-    let finished = match data.run.preset.as_str() {
-        IMPORTED => counted(count, "case"),
-        _ => format!("{} finished", figure::share(count, planned as usize, "planned case").0),
+    let finished = if is_imported(data) {
+        counted(count, "case")
+    } else {
+        format!("{} finished", figure::share(count, planned as usize, "planned case").0)
     };
     format!(
         "<h2>{label}</h2><p>{origin}: {status}; {finished}.</p>{warnings}\

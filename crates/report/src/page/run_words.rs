@@ -27,7 +27,8 @@ pub(super) fn state(data: &RunData) -> Option<(&'static str, String)> {
     Some((tone, if data.run.experiment().is_some() { words.to_owned() } else { format!("{words}{part}") }))
 }
 
-fn is_imported(data: &RunData) -> bool {
+/// Whether another tool measured the figures.
+pub(super) fn is_imported(data: &RunData) -> bool {
     data.run.preset == IMPORTED
 }
 
