@@ -141,7 +141,7 @@ impl Class {
             Self::Lines => "moving cache lines",
             Self::Sleeping => "sleeping threads",
             Self::Device => "operations of a device",
-            other => other.as_str(),
+            Self::NothingShared => "threads that share nothing",
         }
     }
 }
