@@ -1,4 +1,4 @@
-//! Numbers as text: short, with a unit and three significant digits.
+//! Numbers as text: short, with a unit and three significant digits, rough ones with two.
 
 use std::fmt::Display;
 
@@ -31,6 +31,19 @@ pub(crate) fn ends(low: Option<f64>, high: Option<f64>) -> String {
 /// A time in the unit that needs the fewest digits: `2.03 ns`, `1.26 µs`, `3.10 ms`.
 pub fn time(ns: f64) -> String {
     time_with(ns, 3)
+}
+
+/// The sign before a rough figure.
+pub(crate) const ROUGHLY: &str = "~";
+
+/// A rough time with two significant digits: `~2.0 ns`, `~8.5 µs`, `~395 ns`.
+pub(crate) fn rough_time(ns: f64) -> String {
+    format!("{ROUGHLY}{}", time_with(ns, 2))
+}
+
+/// A rough ratio with two significant digits: `~1.1`.
+pub(crate) fn rough_ratio(value: f64) -> String {
+    format!("{ROUGHLY}{}", grouped(digits(value, 2)))
 }
 
 /// The unit that writes a time in the fewest digits, and its length in nanoseconds.

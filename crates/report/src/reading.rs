@@ -82,14 +82,14 @@ impl Reading {
     /// Reads a row.
     pub fn of(row: &Row) -> Self {
         let state = State::of(row);
-        let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| figure::time(ns.value()));
+        let written = if state == State::Rough { figure::rough_time } else { figure::time };
+        let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| written(ns.value()));
         let time = row.ns.filter(|_| state.has_figure()).map(|ns| match equal_work {
-            Some(equal) => format!("{} [equal work: {equal}]", figure::time(ns.value())),
-            None => figure::time(ns.value()),
+            Some(equal) => format!("{} [equal work: {equal}]", written(ns.value())),
+            None => written(ns.value()),
         });
         let figure = match (state, &row.verdict) {
-            (State::Resolved, _) => time.unwrap_or_default(),
-            (State::Rough, _) => format!("{ROUGHLY}{}", time.unwrap_or_default()),
+            (State::Resolved | State::Rough, _) => time.unwrap_or_default(),
             (State::Bound, _) => less_than(row).unwrap_or_default(),
             (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_)) => {
                 range(row).map_or_else(|| NO_NUMBER.to_owned(), in_range)
@@ -184,9 +184,6 @@ fn has_certain_cycles(row: &Row) -> bool {
     is_narrow(row.shown_width_in_cycles()) && (row.verdict.has_cost() || !is_narrow(row.shown_width()))
 }
 
-/// The sign before a rough figure.
-pub(crate) const ROUGHLY: &str = "~";
-
 /// The words in place of a figure that is too uncertain.
 pub(crate) const NO_NUMBER: &str = "no figure";
 
@@ -262,7 +259,10 @@ const KERNEL_LENGTH: &str = "5 µs";
 
 /// The signs, in the order of the explanations. The page explains the verdicts separately.
 pub(crate) const SIGNS: [Sign; 7] = [
-    Sign { text: ROUGHLY, meaning: "a rough figure: the interval is wider than ±5 % or based on too few blocks" },
+    Sign {
+        text: figure::ROUGHLY,
+        meaning: "a rough figure: the interval is wider than ±5 % or based on too few blocks",
+    },
     Sign { text: "<", meaning: "an upper bound: the cost may be zero" },
     Sign { text: RANGE, meaning: "the interval alone, because it is wider than ±25 %" },
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
@@ -369,7 +369,7 @@ mod tests {
             ..row(Verdict::Noisy("wide".into()), 4.0)
         };
         let rough = Reading::of(&rough);
-        assert_eq!((rough.figure.as_str(), rough.state), ("~2.00 ns", State::Rough));
+        assert_eq!((rough.figure.as_str(), rough.state), ("~2.0 ns", State::Rough));
         assert_eq!(rough.interval.as_deref(), Some("±10 %"));
     }
 
@@ -387,7 +387,7 @@ mod tests {
         };
         // The interval within the run is narrow enough for a rough figure, but the shown interval decides.
         assert_eq!(of(1.4, 2.6), ("1.4 to 2.6 ns".into(), String::new()));
-        assert_eq!(of(1.6, 2.4), ("~2.00 ns".into(), "±20 %".into()));
+        assert_eq!(of(1.6, 2.4), ("~2.0 ns".into(), "±20 %".into()));
         assert_eq!(of(0.9, 3.1), ("no figure".into(), String::new()));
         let resolved = Row { verdict: Verdict::Resolved, ..row.clone() }.judged();
         assert_eq!(Reading::of(&resolved).figure, "1.4 to 2.6 ns");

@@ -82,7 +82,7 @@ fn histograms(found: &Asynchrony, variant: Variant, title: &str, note: &str) -> 
     let of_sizes = rows.chunk_by(|one, next| one.block_threads == next.block_threads);
     let (inconsistent, consistent): (Vec<_>, Vec<_>) =
         of_sizes.partition(|rows| rows.iter().any(|row| row.inconsistencies > 0));
-    let about = "Share of the updates at each position (modulo 256) that were inconsistent.";
+    let about = "Share of inconsistent updates at each position (modulo 256).";
     let mut content = vec![Part::paragraph(about)];
     if !inconsistent.is_empty() {
         content.push(Part::Charts(inconsistent.into_iter().map(histogram).collect()));

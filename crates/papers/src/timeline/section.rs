@@ -233,9 +233,9 @@ fn clock(timeline: &Timeline) -> Option<Part> {
          {} cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. To \
          align its \
          counter with the global timer, each block records, before and after the snippet, the cycle count at which it \
-         sees each of many timer steps, and uses the step that it saw with the least delay. Aligning by the even steps alone \
-         or by the odd steps alone gives results that differ by at most {disagreement:.1} cycles; times on different multiprocessors \
-         cannot be compared more precisely than that. This method cannot show whether \
+         sees each of many timer steps, and uses the step that it saw with the least delay. If the clocks are aligned by the \
+         even steps alone and by the odd steps alone, the results differ by at most {disagreement:.1} cycles; times on different \
+         multiprocessors cannot be compared more precisely than that. This method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
         grouped((high - low).round() as u64),

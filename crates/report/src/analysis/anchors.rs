@@ -256,15 +256,15 @@ fn has_one_code(anchor: &Anchor) -> bool {
 fn mark(anchor: &Anchor) -> Mark {
     let interval = anchor.interval();
     let width = interval.and_then(|interval| figure::relative(anchor.ns, interval));
-    let doubt = if anchor.is_noisy { "~" } else { "" };
     let worth = match anchor.kind {
         Kind::Measured => format!(" {} from run to run", width.unwrap_or_default()),
         Kind::Median => ", median of single operations without an interval".to_owned(),
         Kind::Published => ", a published figure without an interval".to_owned(),
     };
     let Anchor { hardware, primitive, size, run, ns, .. } = anchor;
-    let (time, name) = (figure::time(*ns), short_name(primitive));
-    let tip = format!("{hardware}\n{doubt}{time}{worth}\n{name}, {size}; stored run {run}");
+    let written = if anchor.is_noisy { figure::rough_time } else { figure::time };
+    let (time, name) = (written(*ns), short_name(primitive));
+    let tip = format!("{hardware}\n{time}{worth}\n{name}, {size}; stored run {run}");
     Mark { x: *ns, certain: interval.is_some(), machine: hardware.clone(), tip }
 }
 

@@ -192,7 +192,7 @@ fn bounds_alone(row: &Row) -> Option<Interval> {
 /// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `17 to 30 µs` without a figure.
 fn cost(row: &Row) -> String {
     match (&row.verdict, row.ns, bounds_alone(row)) {
-        (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", reading::ROUGHLY, figure::time(ns.value())),
+        (Verdict::NonAdditive(_), Some(ns), _) => figure::rough_time(ns.value()),
         (_, _, Some(Interval { low, high })) if low > 0.0 => figure::between(low, high),
         (_, _, Some(_)) => reading::less_than(row).unwrap_or_else(|| Reading::of(row).figure),
         _ => Reading::of(row).figure,

@@ -462,10 +462,11 @@ fn few(names: &[String]) -> String {
 impl fmt::Display for Open {
     /// `3 of the 8 candidates have no figure: ttas, ticket and mcs`, `none of the 8 candidates has a figure`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counted = |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, what: [&str; 2]| {
-            let what = what[usize::from(names.len() > 1)];
-            write!(out, "{} of the {of} candidates {what}: {}", names.len(), few(names))
-        };
+        let counted =
+            |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, [one, several]: [&str; 2]| match names {
+                [name] => write!(out, "{name}, one of the {of} candidates, {one}"),
+                _ => write!(out, "{} of the {of} candidates {several}: {}", names.len(), few(names)),
+            };
         match self {
             Self::NoNumber { names, of } if names.len() == *of => {
                 write!(out, "none of the {of} candidates has a figure")
@@ -575,7 +576,7 @@ mod tests {
         assert_eq!((of(&run).0, of(&run).1), (vec!["clh".to_owned()], all - 5));
         assert_eq!(
             contest(&run).outcome().unwrap().unwrap_err().to_string(),
-            "1 of the 5 candidates is not measured yet: clh"
+            "clh, one of the 5 candidates, is not measured yet"
         );
     }
 
@@ -586,7 +587,7 @@ mod tests {
         assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(
             with(noisy(lock("ttas", 300.0), 90.0, 900.0)),
-            Some(Err("1 of the 3 candidates has no figure: ttas".into()))
+            Some(Err("ttas, one of the 3 candidates, has no figure".into()))
         );
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Ok("ttas 40 to 80 ns, 2 rivals".into())));
@@ -595,10 +596,10 @@ mod tests {
         let open = Verdict::Interfered("too many".into());
         assert_eq!(
             with(Row { verdict: open, ..lock("ttas", 9.0) }),
-            Some(Err("1 of the 3 candidates has no figure: ttas".into()))
+            Some(Err("ttas, one of the 3 candidates, has no figure".into()))
         );
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
-        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of the 3 candidates has no figure: ttas".into())));
+        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("ttas, one of the 3 candidates, has no figure".into())));
         let overlap = "the intervals of ticket and ttas overlap; the other one costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");

@@ -43,8 +43,8 @@ pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
     let is_one = |case: &&ComparedCase<'_>| case.change != Change::NotComparable && is_one_definition(a, b);
     let known = own.filter(|case| have_figures && is_one(case));
     known.and_then(|case| Some((case.ratio?, case.change))).map_or("–".to_owned(), |(ratio, change)| {
-        let rough = if change == Change::Undecided { "~" } else { "" };
-        format!("{rough}{}×", figure::ratio(ratio))
+        let written = if change == Change::Undecided { figure::rough_ratio } else { figure::ratio };
+        format!("{}×", written(ratio))
     })
 }
 

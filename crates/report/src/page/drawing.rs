@@ -562,7 +562,7 @@ mod tests {
     #[test]
     fn a_row_without_a_figure_is_no_cost_of_the_machine() {
         let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..pair(None, 70.0) };
-        assert_eq!(drawn(vec![noisy.clone()])[0].0, "~70.0 ns");
+        assert_eq!(drawn(vec![noisy.clone()])[0].0, "~70 ns");
         let wide = Row { ns_within: Some(Interval { low: 1.0, high: 700.0 }), ..noisy };
         assert_eq!(drawn(vec![wide]), []);
     }

@@ -529,7 +529,7 @@ fn the_tooltip_begins_with_the_figure_as_cards_and_marks_write_it() {
     let noisy = || Verdict::Noisy("disturbed".into());
     for (row, figure) in [
         (one_addition(), "10.0 ns ±4.0 %"),
-        (with(noisy(), 0.18), "~10.0 ns ±18 %"),
+        (with(noisy(), 0.18), "~10 ns ±18 %"),
         (with(noisy(), 0.9), "no figure"),
         (with(Verdict::BelowResolution("small".into()), 0.5), "< 15 ns"),
         (with(Verdict::Resolved, 0.9), "10.0 ns ±90 %"),

@@ -165,7 +165,7 @@ const WHOLE: [PlanRow; 3] = [
 
 /// How the host waits for a kernel, by the kernel's length; for sleeping waits, the details have the CPU time left to others.
 const HOST_WAIT: Entry = Entry {
-    operation: "launching one additional kernel and waiting for it; the total work stays the same",
+    operation: "one additional kernel launch and the wait for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     plan: &[row(STANDARD, COMPARED, &[(KERNEL_US, &[5, 50])]), row(PAPER, COMPARED, &[(KERNEL_US, &[5, 50, 500])])],
@@ -226,13 +226,13 @@ entries! {
 
     /// In theory: the way to the device and back, and the waiting call. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of an additional kernel, then a wait for its stream",
-    operation: "launching one additional kernel and waiting for it; the total work stays the same",
+    operation: "one additional kernel launch and the wait for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, CPU-side barriers",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
     "gpu.launch.event_sync" like LAUNCH: "Launch of an additional kernel, then a wait for an event recorded after it",
-    operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
+    operation: "one additional kernel launch, one event recorded after it and the wait for that event; the total work stays the same",
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
@@ -326,7 +326,7 @@ entries! {
     /// In theory: the barrier of `gpu.grid.cooperative`, plus the time that blocks wait for the slowest one.
     "gpu.launch.grid_sync" like PROGRAMMATIC:
     "An additional grid_group::sync() between parts of one kernel, timed like an additional kernel",
-    operation: "passing one additional barrier instead of launching one additional kernel; the total work stays the same",
+    operation: "one additional barrier instead of one additional kernel launch; the total work stays the same",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync",
     facts: Facts { role: Role::BarrierInKernel, ..FACTS },
     method: Method::Launch(Launching::Within),
@@ -341,14 +341,14 @@ entries! {
     "gpu.launch.wait_value" like DEPENDENT:
     "Launch of an additional kernel in the second of two streams, which waits until the first has written a value to \
      memory",
-    operation: "launching one additional kernel, writing a value and waiting for that value; the total work stays the same",
+    operation: "one additional kernel launch, one write of a value and the wait for that value; the total work stays the same",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
     /// In theory: like waiting for a value in memory; the driver chooses how to implement the event.
     "gpu.launch.event_wait" like DEPENDENT:
     "Launch of an additional kernel in the second of two streams, which waits for an event in the first",
-    operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
+    operation: "one additional kernel launch, one event recorded after it and the wait for that event; the total work stays the same",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 

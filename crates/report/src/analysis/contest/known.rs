@@ -131,7 +131,7 @@ impl fmt::Display for Known<'_> {
         match State::of(self.row) {
             state if is_wide && state.has_figure() => out.write_str(&figure::between(low, high)),
             _ if !self.is_of_another_actor() => out.write_str(&Reading::of(self.row).figure),
-            State::Rough => write!(out, "{}{}", reading::ROUGHLY, figure::time(self.ns)),
+            State::Rough => out.write_str(&figure::rough_time(self.ns)),
             State::Open if self.is_written() => out.write_str(&figure::between(low, high)),
             state if state.has_figure() => out.write_str(&figure::time(self.ns)),
             _ => out.write_str(&Reading::of(self.row).figure),
@@ -258,7 +258,7 @@ mod tests {
         let of_other = |row: Row| known(&row, Basis::Run).with_cost(10.0).to_string();
         let noisy = |row: Row| Row { verdict: Verdict::Noisy("wide".into()), ns_within: None, ..row };
         assert_eq!(of_other(of(60.0, 160.0)), "10.0 ns");
-        assert_eq!(of_other(noisy(of(85.0, 115.0))), "~10.0 ns");
+        assert_eq!(of_other(noisy(of(85.0, 115.0))), "~10 ns");
         assert_eq!(of_other(noisy(of(60.0, 160.0))), "6.0 to 16 ns");
         assert_eq!(of_other(noisy(of(20.0, 400.0))), "no figure");
     }

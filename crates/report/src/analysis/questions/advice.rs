@@ -181,8 +181,7 @@ impl CostFigure {
 
     /// `1.20 µs`, `~1.20 µs` if the row is noisy.
     pub(crate) fn figure(self) -> String {
-        let doubt = if self.is_rough { reading::ROUGHLY } else { "" };
-        format!("{doubt}{}", figure::time(self.ns))
+        if self.is_rough { figure::rough_time(self.ns) } else { figure::time(self.ns) }
     }
 }
 

@@ -76,7 +76,7 @@ impl fmt::Display for Total<'_> {
         if let Some([low, high]) = self.range() {
             return write!(out, "{} to {}", count(low), count(high));
         }
-        let doubt = if self.known.row.verdict.has_cost() { "" } else { reading::ROUGHLY };
+        let doubt = if self.known.row.verdict.has_cost() { "" } else { figure::ROUGHLY };
         write!(out, "{doubt}{}", count(self.rate))
     }
 }

@@ -248,8 +248,8 @@ fn winner(data: &RunData, role: Role, like: &Case) -> Option<Winner> {
     let times = outcome.ok().and_then(|win| {
         let (_, next) = win.rivals.first()?;
         let is_rough = contest.known().any(|(_, known)| known.row.verdict != Verdict::Resolved);
-        let doubt = if is_rough { reading::ROUGHLY } else { "" };
-        Some(format!("{doubt}{}", figure::ratio(next.ns / best.ns)))
+        let written = if is_rough { figure::rough_ratio } else { figure::ratio };
+        Some(written(next.ns / best.ns))
     });
     Some(Winner { row: best.index, times })
 }

@@ -235,7 +235,7 @@ fn total(data: &RunData, index: usize, by: By) -> Option<String> {
         return Some(format!("{} to {}", rate(low), rate(high)));
     }
     let row = total.known.row;
-    let rough = if row.verdict.has_cost() { "" } else { reading::ROUGHLY };
+    let rough = if row.verdict.has_cost() { "" } else { figure::ROUGHLY };
     Some(format!("{rough}{}", rate(total_rate(data, row)?)))
 }
 

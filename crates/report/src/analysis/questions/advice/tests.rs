@@ -121,7 +121,7 @@ fn overlapping_rows_decide_nothing() {
         ..lock("mcs", 16, 3000.0)
     };
     let noisy = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1500.0), wide]);
-    assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("1 of the 3 candidates has no figure: mcs"));
+    assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("mcs, one of the 3 candidates, has no figure"));
     let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
     let narrow = run(vec![lock("ticket", 16, 1000.0), noisy.clone()]);
     assert!(choice(&asked(&narrow, Need::Protect, None)).cost.is_rough);
@@ -140,7 +140,7 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
         ..lock(name, 16, ns)
     };
     let cheapest = run(vec![unresolved("ticket", 100.0), lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0)]);
-    assert_eq!(undecided(&asked(&cheapest, Need::Protect, None)), "1 of the 3 candidates has no figure: ticket");
+    assert_eq!(undecided(&asked(&cheapest, Need::Protect, None)), "ticket, one of the 3 candidates, has no figure");
     let range = Row { ns_within: Some(Interval { low: 70.0, high: 130.0 }), ..unresolved("ticket", 100.0) };
     let known = run(vec![range, lock("std_mutex", 16, 1000.0)]);
     assert_eq!(choice(&asked(&known, Need::Protect, None)).name, "ticket", "a range is known");
@@ -152,7 +152,7 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
 fn what_has_no_interval_may_be_the_cheapest() {
     let failed = Row { verdict: Verdict::Interfered("too many".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), failed]);
-    assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("1 of the 3 candidates has no figure: mcs"));
+    assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("mcs, one of the 3 candidates, has no figure"));
     // Imported figures have none at all.
     let imported = |name, ns| Row {
         verdict: Verdict::Imported(String::new()),
@@ -176,7 +176,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
         ..lock("mcs", 16, 300.0)
     };
     let data = run(vec![lock("ticket", 16, 1000.0), below]);
-    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "1 of the 2 candidates has no figure: mcs");
+    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "mcs, one of the 2 candidates, has no figure");
 }
 
 #[test]
