@@ -12,8 +12,8 @@ use crate::session::preset::of_its_code;
 use crate::session::{Limits, Session};
 use crate::stats::{layouts, median};
 use crate::{
-    Case, CaseId, Check, Engine, Laboratory, Measurement, Nanoseconds, Observation, OwnCheck, Refusal, Row,
-    RunDirectoryError, Status, Unmeasured, Verdict,
+    Case, CaseId, Check, Engine, Laboratory, Measurement, Nanoseconds, Observation, OwnCheck, OwnOperation, Refusal,
+    Row, RunDirectoryError, Status, Unmeasured, Verdict,
 };
 
 /// Separates what several sessions decided.
@@ -312,13 +312,9 @@ impl Passes<'_> {
         };
         if let Some(own) = self.session.run.own.iter().find(|own| own.id == pending.case.primitive) {
             fail_if_elided(&mut found, own.checked().filter(|_| own.trial_ms.is_none()));
-            if let Verdict::TimedOut(reason) = &mut found.verdict
-                && pending.case.threads > Some(1)
-                && !own.is_barrier()
-                && !own.is_wait_for()
-                && own.launch.is_none()
-            {
-                reason.push_str("; if its threads wait for each other, measure it with --check barrier");
+            let remedy = remedy_of_timeout(own, &pending.case, found.unroll);
+            if let (Verdict::TimedOut(reason), Some(remedy)) = (&mut found.verdict, remedy) {
+                reason.push_str(&remedy);
             }
         }
         if self.has_own && pending.case.is_on_cpus() {
@@ -422,6 +418,18 @@ impl Passes<'_> {
     fn since(&self, earlier: Instant) -> Duration {
         (self.session.now)().saturating_duration_since(earlier)
     }
+}
+
+/// What a user can do about code that does not end in time.
+fn remedy_of_timeout(own: &OwnOperation, case: &Case, unroll: u32) -> Option<String> {
+    if own.launch.is_some() || own.is_wait_for() {
+        return None;
+    }
+    if case.threads > Some(1) && !own.is_barrier() {
+        return Some("; if its threads wait for each other, measure it with --check barrier".to_owned());
+    }
+    // The test has each operation of the baseline once more.
+    case.is_on_cpus().then(|| format!("; a sample repeats the operation {} times or more", 2 * unroll))
 }
 
 #[cfg(test)]
