@@ -320,6 +320,9 @@ fn functions_and_what_they_use_are_what_the_compiler_says() {
         void operation_helped(struct thread *t) { count(t); }\n\
         void count_barriers(void);\n\
         void operation_library(struct thread *t) { (void)t; count_barriers(); }\n\
+        int system(const char *command);\n\
+        static void run(void) { if (system(\"\")) count_barriers(); }\n\
+        void operation_system(struct thread *t) { (void)t; run(); }\n\
         void wait_for_value(volatile int *word, int value) { while (*word != value) {} }\n\
         int operation_count;\n\
         void setup(struct thread *t) { (void)t; }\n";
@@ -327,7 +330,7 @@ fn functions_and_what_they_use_are_what_the_compiler_says() {
         let source = OwnOperation { file: Some(file.to_owned()), ..statement("any", text) };
         let found = own::inspect(&source, &OwnOperation::candidates(text), None).unwrap();
         let uses: Vec<(&str, &[OwnUse])> = found.functions.iter().map(|(name, uses)| (&**name, &**uses)).collect();
-        let expected: [(&str, &[OwnUse]); 8] = [
+        let expected: [(&str, &[OwnUse]); 9] = [
             ("operation", &[OwnUse::Element]),
             ("operation_x", &[OwnUse::Variable, OwnUse::Value]),
             ("operation_meets", &[OwnUse::Meeting]),
@@ -335,6 +338,7 @@ fn functions_and_what_they_use_are_what_the_compiler_says() {
             ("operation_nothing", &[]),
             ("operation_helped", &[OwnUse::Variable]),
             ("operation_library", &[]),
+            ("operation_system", &[OwnUse::Starts]),
             ("setup", &[]),
         ];
         assert_eq!(uses, expected, "{file}");

@@ -128,6 +128,9 @@ impl OwnRequest {
                 own.id = format!("{name}{number}");
             }
         }
+        for own in operations.iter().filter(|own| own.uses(OwnUse::Starts)) {
+            terminal::note(&format!("{}: {}", own.id, own::SHARED_CPU));
+        }
         refuse_what_does_not_fit(&operations, arguments)?;
         Ok(Self { operations, ..self.clone() })
     }

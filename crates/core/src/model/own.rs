@@ -59,6 +59,8 @@ words! {
         Long = "long",
         /// A declaration that ours would contradict: `extern "C"`, `noexcept`, `noinline`.
         OwnDeclaration = "own_declaration",
+        /// Calls that start threads or processes.
+        Starts = "starts",
     }
 }
 

@@ -233,7 +233,8 @@ impl Laboratory for CpuLaboratory {
         self.let_cpus_idle(workload.lets_cpus_idle);
         let placed = self.placed(&placement, threads)?;
         let mut sharing = self.sharing(&placement, &placed, Some(case));
-        sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)).chain(waiting(&workload)));
+        let of_code = self.own.remark_of(case);
+        sharing.remarks.extend([remark, of_code, self.kept_awake(&workload), waiting(&workload)].into_iter().flatten());
         let team = if workload.in_processes {
             self.teams.end_runtimes();
             let library = self.own.library_of(case).transpose()?;

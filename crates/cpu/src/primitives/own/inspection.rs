@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
 
+use super::calls;
 use super::source::{LIMIT, USUAL_LEVEL, compiler_of, explained, functions, is_cancelled, lines};
 use syncscope_machine::c_compiler;
 
@@ -113,6 +114,11 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let assembly = assembly.map_err(|messages| explained(&own, &messages))?;
     let functions = functions(&own);
     let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
+    // C++ adds to the names of functions. Constructors of variables begin with `_GLOBAL__`.
+    let roots: Vec<String> = ["syncscope_keep".to_owned()].into_iter().chain(own.helper("setup")).collect();
+    let is_root = |name: &str, root: &String| name == root || name.contains(&format!("{}{root}", root.len()));
+    let may_start = |name: &str| name.starts_with("_GLOBAL__") || roots.iter().any(|root| is_root(name, root));
+    let starts_others = calls::outside(&assembly, may_start).into_iter().any(calls::starts_others);
     // A function that is called and not inlined gets the whole thread.
     let compiles_without = |option: &str| {
         let command = compiler.command(&[option]);
@@ -125,6 +131,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
         OwnUse::Value => drop.contains("syncscope_marked_value") || changes_value(keep),
         OwnUse::Meeting => keep.contains("syncscope_marked_meeting"),
         OwnUse::OwnDeclaration => own.uses(OwnUse::OwnDeclaration),
+        OwnUse::Starts => starts_others,
         _ => false,
     };
     Ok(OwnUse::ALL.iter().copied().filter(is_used).collect())

@@ -1,7 +1,9 @@
-//! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `source.rs` makes a shared library
-//! of one, `layout.rs` decides where its code lies, `library.rs` loads it and runs its loops, and `trials.rs` tries whether it
-//! keeps its promise. This file holds the operations that were named on the command line.
+//! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `calls.rs` finds what they call in
+//! libraries, `source.rs` makes a shared library of one, `layout.rs` decides where its code lies, `library.rs` loads it and runs
+//! its loops, and `trials.rs` tries whether it keeps its promise. This file holds the operations that were named on the command
+//! line.
 
+mod calls;
 mod inspection;
 mod layout;
 mod library;
@@ -125,6 +127,9 @@ fn facts_of(source: &OwnOperation) -> Facts {
     Facts { actor, orders_memory: false, mode: Mode::Throughput, run_effect: facts::on_variables, ..of_role }
 }
 
+/// Said of code that starts threads or processes: they inherit the CPU of the thread that starts them.
+pub const SHARED_CPU: &str = "threads and processes that the code starts share the CPU of the thread that starts them";
+
 /// How often a proof is repeated, in different memory: nothing is known of a user's barrier or lock. 200 times each time.
 const PROOFS: u64 = 50;
 
@@ -215,6 +220,11 @@ impl OwnPrograms {
         };
         let own = OwnOperation { text: String::new(), ..source.clone() };
         Some(self.compiled(source, case, file).map(|file| Library { own, file }))
+    }
+
+    /// What a reader of the figure of a case must know.
+    pub(crate) fn remark_of(&self, case: &Case) -> Option<String> {
+        self.code.find(&case.primitive).filter(|own| own.uses(OwnUse::Starts)).map(|_| SHARED_CPU.to_owned())
     }
 
     /// The actor whose cost is the figure of a case; `None` if the case is of no operation of the user.

@@ -1,6 +1,6 @@
 //! Makes a shared library of the user's code: the C or C++ around it, and the system's compiler.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ use syncscope_host::child_process;
 use syncscope_host::guard::temporary_folder;
 use tempfile::TempDir;
 
-use super::layout;
+use super::{calls, layout};
 use syncscope_machine::{c_compiler, surroundings};
 
 /// The header that a source may use; `syncscope measure --header cpu` prints it.
@@ -423,38 +423,7 @@ impl Compiled {
     /// Whether the timed code, with the functions that it calls, refers to anything outside the source: a function or variable
     /// of a library.
     pub(super) fn calls_libraries(&self) -> bool {
-        // Functions that the compiler itself adds.
-        const OF_COMPILER: [&str; 3] = ["__stack_chk_fail", "_Unwind_Resume", "__tls_get_addr"];
-        let is_word = |c: char| c.is_alphanumeric() || "_.$".contains(c);
-        let label =
-            |line: &str| line.trim_end().strip_suffix(':').filter(|name| !name.starts_with('.')).map(str::to_owned);
-        let mut bodies: HashMap<String, Vec<&str>> = HashMap::new();
-        let mut current = String::new();
-        for line in self.assembly.lines() {
-            current = label(line).unwrap_or(current);
-            if !line.trim_start().starts_with('.') {
-                bodies.entry(current.clone()).or_default().push(line);
-            }
-        }
-        // On x86-64 `call name@PLT` and `name@GOTPCREL(%rip)`, on AArch64 `bl name` and `:got:name`.
-        let outside = |line: &str| {
-            let marked = ["@PLT", "@GOTPCREL"].iter().find_map(|mark| line.split_once(mark)).map(|(before, _)| before);
-            let before = marked.and_then(|before| before.rsplit(|c| !is_word(c)).next());
-            let behind = ["\tbl\t", ":got:"].iter().find_map(|mark| line.split_once(mark)).map(|(_, behind)| behind);
-            let behind = behind.and_then(|behind| behind.split(|c| !is_word(c)).next());
-            before.or(behind).is_some_and(|name| !bodies.contains_key(name) && !OF_COMPILER.contains(&name))
-        };
-        let (mut open, mut seen) = (vec!["syncscope_repeat_1"], HashSet::new());
-        while let Some(function) = open.pop() {
-            let body = bodies.get(function).filter(|_| seen.insert(function)).map_or(&[][..], Vec::as_slice);
-            if body.iter().any(|line| outside(line)) {
-                return true;
-            }
-            open.extend(
-                body.iter().flat_map(|line| line.split(|c| !is_word(c))).filter(|word| bodies.contains_key(*word)),
-            );
-        }
-        false
+        !calls::outside(&self.assembly, |function| function == "syncscope_repeat_1").is_empty()
     }
 }
 

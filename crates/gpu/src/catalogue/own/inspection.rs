@@ -160,7 +160,7 @@ fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
         OwnUse::Devices => marked(keep, "devices"),
         OwnUse::LaunchMemory => launch_memory(),
         OwnUse::Long => all.lines().filter(|line| line.ends_with(';')).count() > LONG,
-        OwnUse::OwnDeclaration => false,
+        OwnUse::OwnDeclaration | OwnUse::Starts => false,
     };
     OwnUse::ALL.iter().copied().filter(is_used).collect()
 }
