@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
 
 use super::calls;
-use super::source::{LIMIT, USUAL_LEVEL, compiler_of, explained, functions, is_cancelled, lines};
+use super::source::{LIMIT, USUAL_LEVEL, compiler_of, explained, functions, is_cancelled, lines, with_compiler};
 use syncscope_machine::c_compiler;
 
 const PROBE: &str = include_str!("probe.h");
@@ -85,7 +85,7 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
     let refused: Vec<Option<usize>> = messages.lines().filter(is_error).map(line_of).collect();
     if refused.is_empty() || refused.contains(&None) {
         let of_user: Vec<&str> = messages.lines().filter(|line| !line.starts_with(TRIED)).collect();
-        return Err(c_compiler::first_error(&of_user.join("\n")));
+        return Err(with_compiler(source, &c_compiler::first_error(&of_user.join("\n"))));
     }
     let refused: BTreeSet<usize> = refused.into_iter().flatten().collect();
     let is_left = |at: usize| !refused.contains(&(at + 1));

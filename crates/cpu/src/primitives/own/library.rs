@@ -110,7 +110,13 @@ pub(super) const NOEXEC: &str =
 /// Why a compiled operation cannot be loaded: libloading says only which call failed; its source says why.
 fn unloaded(error: &libloading::Error) -> String {
     let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    let remedy = if reason.contains("failed to map segment") { NOEXEC } else { "" };
+    let remedy = match &*reason {
+        reason if reason.contains("failed to map segment") => NOEXEC,
+        reason if reason.contains("cannot open shared object file") => {
+            " (name its folder in CC or CXX with -LFOLDER, or in LD_LIBRARY_PATH)"
+        }
+        _ => "",
+    };
     format!("the compiled operation cannot be loaded: {reason}{remedy}")
 }
 

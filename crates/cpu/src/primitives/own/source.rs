@@ -191,6 +191,8 @@ pub(super) struct CompilerOf {
     /// The environment variable that names the compiler.
     variable: &'static str,
     pub(super) options: Vec<String>,
+    /// How many of the options are words of the variable.
+    given: usize,
     /// Options that a linker reads in order, to be placed behind the code that needs them.
     libraries: Vec<String>,
     /// The ending of a file in its language.
@@ -221,6 +223,10 @@ impl CompilerOf {
             c_compiler::compile(command, ("s", assembly), &self.libraries, file, LIMIT, is_cancelled)
         };
         match linked_with(&[]) {
+            Err(Refusal::Failed(error)) if error.contains("making a shared object") => {
+                let hint = "the code becomes a shared library: leave out -static, and compile its objects with -fPIC";
+                Err(Refusal::Failed(format!("{error} ({hint})")))
+            }
             Err(Refusal::Failed(error)) if error.contains("undefined") => {
                 let hint = format!("name its library in {0}, as in {0}='cc -lNAME'", self.variable);
                 linked_with(&["-Wl,--no-as-needed,-lm"]).map_err(|_| Refusal::Failed(format!("{error} ({hint})")))
@@ -237,7 +243,7 @@ impl CompilerOf {
         let said = child_process::run_within(command.env("LC_ALL", "C"), LIMIT, is_cancelled).ok()?.messages;
         let version = said.lines().find(|line| line.contains(" version "))?.trim();
         let name = self.program.file_name()?.to_string_lossy();
-        let own = self.options.iter().skip(1).take_while(|option| !option.starts_with("-std=")).chain(&self.libraries);
+        let own = self.options[..self.given].iter().chain(&self.libraries);
         let own = own.map(String::as_str).filter(|option| !option.contains('/'));
         let words = [&*name].into_iter().chain(own).collect::<Vec<_>>().join(" ");
         let mut added: Vec<String> = added_by_driver(&said, &self.options).into_iter().map(str::to_owned).collect();
@@ -256,6 +262,8 @@ impl CompilerOf {
     /// The compiler as a C compiler, whatever the language of the operation.
     pub(super) fn of_c(&self) -> Command {
         let mut command = Command::new(&self.program);
+        // The compiler that a launcher such as ccache starts.
+        command.args(self.options[..self.given].iter().take_while(|word| !word.starts_with('-')));
         command.args(["-x", "c", "-std=gnu11"]);
         command
     }
@@ -354,10 +362,17 @@ fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) 
         )
     })?;
     let is_library = |word: &String| word.starts_with("-l");
-    let (libraries, own_options): (Vec<String>, Vec<String>) = words.map(str::to_owned).partition(is_library);
-    // The last level counts: the user's, in the variable or in the options of the command.
-    let mut options = vec![USUAL_LEVEL.to_owned()];
-    options.extend(own_options);
+    let (mut libraries, mut options): (Vec<String>, Vec<String>) = words.map(str::to_owned).partition(is_library);
+    if let Some(sanitizer) = options.iter().find(|option| is_loaded_first(option)) {
+        return Err(format!("{variable} has {sanitizer}, whose library a program must load first: measure without it"));
+    }
+    libraries.extend(run_paths(&options));
+    let given = options.len();
+    // The first words may be a launcher, such as ccache, and its compiler. The last level counts: the user's, in the variable or
+    // in the options of the command.
+    if !options.iter().any(|option| option.starts_with("-O")) {
+        options.push(USUAL_LEVEL.to_owned());
+    }
     // As in a program, no other library replaces a function of the source. A wait that gives up leaves the loop through the
     // frames of this code. Code that is generated at link time has no assembly.
     options.extend([standard, "-fPIC", "-fvisibility=hidden", "-fexceptions", "-fno-lto"].map(str::to_owned));
@@ -372,7 +387,29 @@ fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) 
         options.push(format!("-I{}", folder.display()));
     }
     options.extend(own.options.iter().cloned());
-    Ok(CompilerOf { program: compiler, variable, options, libraries, ending })
+    Ok(CompilerOf { program: compiler, variable, options, given, libraries, ending })
+}
+
+/// Whether an option needs a library that must be loaded before all others.
+fn is_loaded_first(option: &str) -> bool {
+    const SANITIZERS: [&str; 5] = ["address", "hwaddress", "leak", "memory", "thread"];
+    let mut named = option.strip_prefix("-fsanitize=").into_iter().flat_map(|names| names.split(','));
+    named.any(|name| SANITIZERS.contains(&name))
+}
+
+/// The options that let the loader find shared libraries in the folders in which the linker finds them.
+fn run_paths(options: &[String]) -> Vec<String> {
+    let (folder, _) = place(Cancel::new());
+    let mut words = options.iter();
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        let named = match word.strip_prefix("-L") {
+            Some("") => words.next().map(String::as_str),
+            named => named,
+        };
+        found.extend(named.map(|name| format!("-Wl,-rpath,{}", folder.join(name).display())));
+    }
+    found
 }
 
 /// The compilers of these operations, by the variables that name them, because compilers decide the code.
@@ -442,10 +479,41 @@ pub(super) fn explained(own: &OwnOperation, messages: &str) -> String {
     if let (Some((_, half)), Some(function)) = (missing, &own.function) {
         return format!("{statement} has `{function}` but no `{half}`");
     }
+    if let Some(remedy) = remedy_of_inlining(own, &error) {
+        let what = error.split_once(" error: ").filter(|_| error.starts_with(BEHIND)).map(|(_, what)| what);
+        let error = what.map_or_else(|| error.clone(), |what| format!("{statement}: error: {what}"));
+        return format!("{error} ({remedy})");
+    }
     if error.starts_with(BEHIND) && is_open(&own.text, own.file.is_some()) {
         return format!("{error} (behind the end of the {statement}: is it complete?)");
     }
-    error
+    with_compiler(own, &error)
+}
+
+/// An error with the compiler's words in the user's variable, where the message names no place in a source.
+pub(super) fn with_compiler(own: &OwnOperation, error: &str) -> String {
+    let (variable, ..) = language_of(own);
+    let chosen = env::var(variable).ok().filter(|chosen| !chosen.trim().is_empty() && !error.contains("error:"));
+    chosen.map_or_else(|| error.to_owned(), |chosen| format!("{error} (from {variable}='{chosen}')"))
+}
+
+/// What to do about a function that cannot become a part of the timed loops, in the words of gcc and clang.
+fn remedy_of_inlining(own: &OwnOperation, error: &str) -> Option<String> {
+    const NO_FUNCTION: [&str; 5] = [
+        "body not available",
+        "redeclared as different kind",
+        "as different kind of symbol",
+        "but is not defined",
+        "conflicts with a previous declaration",
+    ];
+    const NOT_INLINED: [&str; 4] =
+        ["can never be inlined", "can never be copied", "inlining failed", "always_inline function"];
+    let (name, has) = (own.function.as_deref()?, |words: &[&str]| words.iter().any(|word| error.contains(word)));
+    if has(&NO_FUNCTION) && has_word(error, name) {
+        return Some(format!("`{name}` must be a plain function: no template, variable or `using`"));
+    }
+    let own_function = format!("the timed loops contain `{name}` itself: put this code into a function that it calls");
+    has(&NOT_INLINED).then_some(own_function)
 }
 
 /// The place where a statement uses one of its names for something of its own, and the name. Names are macros in C, which
@@ -692,6 +760,90 @@ mod tests {
         let description = compiler.description().unwrap();
         assert!(description.starts_with("cc -g0 -lown (") && description.contains(" version "), "{description}");
         made_by(compiler).unwrap();
+    }
+
+    /// `CC='ccache gcc'`: the first options of a launcher are its own, and it starts the next word.
+    #[test]
+    fn a_launcher_gets_no_option_of_the_compiler() {
+        let folder = temporary_folder().unwrap();
+        let launcher = folder.path().join("launch");
+        let script = "#!/bin/sh\ncase $1 in -*) echo \"$0: invalid option $1\" >&2; exit 9;; esac\nexec \"$@\"\n";
+        std::fs::write(&launcher, script).unwrap();
+        std::fs::set_permissions(&launcher, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let own = OwnOperation { text: "x++".to_owned(), ..OwnOperation::default() };
+        for (words, level) in [("cc", Some(USUAL_LEVEL)), ("cc -g0 -O1", None), ("cc -O", None)] {
+            let compiler = of_words(&own, (Dtype::I32, false), &format!("{} {words}", launcher.display())).unwrap();
+            assert_eq!(compiler.options.iter().any(|option| option == USUAL_LEVEL), level.is_some(), "{words}");
+            assert!(compiler.description().unwrap().starts_with(&format!("launch {words} (")), "{words}");
+            let [object, source] = ["f.o", "f.c"].map(|name| folder.path().join(name));
+            std::fs::write(&source, "int f;").unwrap();
+            let mut of_c = compiler.of_c();
+            assert!(of_c.arg("-c").arg(source).arg("-o").arg(object).status().unwrap().success(), "{words}");
+            compile_with(&own, compiler).and_then(|compiled| compiled.library(0)).unwrap();
+        }
+    }
+
+    /// The loader looks into none of the folders of `-L` by itself.
+    #[test]
+    fn a_shared_library_is_found_where_the_linker_finds_it() {
+        let folder = temporary_folder().unwrap();
+        let shell = "echo 'int three(void) { return 3; }' | cc -shared -fPIC -x c - -o libshared_three.so";
+        assert!(Command::new("sh").args(["-c", shell]).current_dir(folder.path()).status().unwrap().success());
+        let own = OwnOperation {
+            text: "int three(void); void operation(struct thread *me) { me->value = three(); }".to_owned(),
+            file: Some("mine.c".to_owned()),
+            function: Some("operation".to_owned()),
+            ..OwnOperation::default()
+        };
+        for space in ["", " "] {
+            let words = format!("cc -L{space}{} -lshared_three", folder.path().display());
+            let compiled = compile_with(&own, of_words(&own, (Dtype::I32, false), &words).unwrap()).unwrap();
+            let library = compiled.library(0).unwrap();
+            // SAFETY: the libraries are those above.
+            let loaded = unsafe { libloading::Library::new(library.path().join(LIBRARY)) };
+            assert!(loaded.is_ok(), "{words}: {loaded:?}");
+        }
+    }
+
+    /// What cannot become a part of the timed loops has an error that says what to do.
+    #[test]
+    fn a_compiler_that_cannot_do_it_has_an_error_with_a_remedy() {
+        let own = |text: &str| OwnOperation {
+            text: text.to_owned(),
+            file: Some("mine.cpp".to_owned()),
+            function: Some("operation".to_owned()),
+            ..OwnOperation::default()
+        };
+        for text in [
+            "template <class Thread> void operation(Thread *me) { me->value++; }",
+            "static auto operation = [](thread *me) { me->value++; };",
+        ] {
+            let said = inspect(&own(text), &["operation".to_owned()], None).unwrap_err();
+            assert!(said.starts_with("mine.cpp:") && said.contains("must be a plain function"), "{said}");
+        }
+        for said in [
+            "function ‘operation’ can never be inlined because it uses setjmp",
+            "function ‘operation’ can never be copied because it saves address of local label in a static variable",
+            "inlining failed in call to ‘always_inline’ ‘operation’: target specific option mismatch",
+            "always_inline function 'operation' requires target feature 'avx2', but would be inlined into function",
+        ] {
+            let said = explained(&own(""), &format!("mine.cpp:3:6: error: {said}\n"));
+            assert!(said.starts_with("mine.cpp:3:6: error: ") && said.ends_with("a function that it calls)"), "{said}");
+        }
+        let with = |words: &str| of_words(&own(""), (Dtype::I32, false), words);
+        for option in ["address", "undefined,thread", "leak"].map(|name| format!("-fsanitize={name}")) {
+            let said = with(&format!("c++ {option}")).unwrap_err();
+            assert!(said.starts_with(&format!("CXX has {option}, ")), "{said}");
+        }
+        assert!(with("c++ -fsanitize=undefined").is_ok());
+        let shared = "/usr/bin/ld: crtbeginT.o: relocation can not be used when making a shared object";
+        let linker = temporary_folder().unwrap();
+        let file = linker.path().join("cc");
+        std::fs::write(&file, format!("#!/bin/sh\necho '{shared}' >&2\nexit 1\n")).unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let compiler = with(file.to_str().unwrap()).unwrap();
+        let said = Compiled { assembly: String::new(), compiler }.library(0).unwrap_err().to_string();
+        assert!(said.starts_with(shared) && said.contains("leave out -static"), "{said}");
     }
 
     /// The user's optimization level counts, and what a wrapper adds is recorded.
