@@ -209,7 +209,9 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     if narrower > basis.noisy_above || wide.contains(0.0) {
         let percent = relative * 100.0;
         let pairs = ns.count;
-        return Verdict::Noisy(format!("the 95 % interval is still ±{percent:.0} % after {pairs} pairs"));
+        return Verdict::Noisy(format!(
+            "within the run, the 95 % interval was still ±{percent:.0} % after {pairs} pairs"
+        ));
     }
     Verdict::Resolved
 }
