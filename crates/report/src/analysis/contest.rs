@@ -369,11 +369,13 @@ impl<'a> Contest<'a> {
             several => {
                 let others = of - several;
                 let known = contenders.iter().filter_map(|one| one.known);
+                let of_machine = known.clone().any(|one| one.basis == Basis::Machine);
                 let by_ratio = known.filter(|one| one.index != cost.index).all(|one| one.is_ordered_by_ratio(&cost));
                 Err(if by_ratio {
                     Open::Unordered { names, others }
                 } else {
-                    Open::Overlap { names, others, basis: cost.basis }
+                    let basis = if of_machine { Basis::Machine } else { Basis::Run };
+                    Open::Overlap { names, others, basis }
                 })
             }
         })
@@ -438,7 +440,7 @@ impl<'c, 'a> Win<'c, 'a> {
 pub(crate) enum Open {
     /// These are not measured yet.
     Pending { names: Vec<String>, of: usize },
-    /// These have no number, and no processes order them, so each may be the cheapest.
+    /// These have no figure, and neither an interval nor processes order them, so each may be the cheapest.
     NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these rows overlap; the others certainly cost more.
     Overlap { names: Vec<String>, others: usize, basis: Basis },
@@ -459,8 +461,12 @@ fn few(names: &[String]) -> String {
     }
 }
 
+/// Others may have no figure and yet be more expensive.
+const NO_FIGURE: [&str; 2] = ["has no figure and may be the cheapest", "have no figure and may be the cheapest"];
+
 impl fmt::Display for Open {
-    /// `3 of the 8 candidates have no figure: ttas, ticket and mcs`, `none of the 8 candidates has a figure`.
+    /// `3 of the 8 candidates have no figure and may be the cheapest: ttas, ticket and mcs`, `none of the 8 candidates has a
+    /// figure`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted =
             |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, [one, several]: [&str; 2]| match names {
@@ -472,7 +478,7 @@ impl fmt::Display for Open {
                 write!(out, "none of the {of} candidates has a figure")
             }
             Self::Pending { names, of } => counted(out, names, of, ["is not measured yet", "are not measured yet"]),
-            Self::NoNumber { names, of } => counted(out, names, of, ["has no figure", "have no figure"]),
+            Self::NoNumber { names, of } => counted(out, names, of, NO_FIGURE),
             Self::Overlap { names, others, .. } | Self::Unordered { names, others } => {
                 match self {
                     Self::Overlap { basis, .. } => {
@@ -587,7 +593,7 @@ mod tests {
         assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(
             with(noisy(lock("ttas", 300.0), 90.0, 900.0)),
-            Some(Err("ttas, one of the 3 candidates, has no figure".into()))
+            Some(Err("ttas, one of the 3 candidates, has no figure and may be the cheapest".into()))
         );
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Ok("ttas 40 to 80 ns, 2 rivals".into())));
@@ -596,10 +602,13 @@ mod tests {
         let open = Verdict::Interfered("too many".into());
         assert_eq!(
             with(Row { verdict: open, ..lock("ttas", 9.0) }),
-            Some(Err("ttas, one of the 3 candidates, has no figure".into()))
+            Some(Err("ttas, one of the 3 candidates, has no figure and may be the cheapest".into()))
         );
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
-        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("ttas, one of the 3 candidates, has no figure".into())));
+        assert_eq!(
+            with(within(small, -50.0, 90.0)),
+            Some(Err("ttas, one of the 3 candidates, has no figure and may be the cheapest".into()))
+        );
         let overlap = "the intervals of ticket and ttas overlap; the other one costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");

@@ -101,8 +101,19 @@ impl<'a> Known<'a> {
         short_name(&self.row.case.primitive).to_owned()
     }
 
+    /// These costs with intervals of one kind: those for another run, unless both are known within the run.
+    pub(crate) fn on_one_basis(self, other: Self) -> [Self; 2] {
+        let for_another_run = |one: Self| Self { bounds: one.quoted(), basis: Basis::Machine, ..one };
+        if self.basis == other.basis { [self, other] } else { [self, other].map(for_another_run) }
+    }
+
     /// This cost over the cost of `other`, which is alike.
     pub(crate) fn over(&self, other: &Self) -> Ratio {
+        let [own, other] = &self.on_one_basis(*other);
+        own.over_on_one_basis(other)
+    }
+
+    fn over_on_one_basis(&self, other: &Self) -> Ratio {
         match self.ratio_within_run(other) {
             Some(Interval { low, high }) => Ratio { point: self.ns / other.ns, low: Some(low), high: Some(high) },
             None => Ratio::of((self.ns, self.bounds), (other.ns, other.bounds)),
@@ -198,7 +209,7 @@ impl fmt::Display for Ratio {
 mod tests {
     use syncscope_core::run::row::{Parts, RunToRun};
     use syncscope_core::stats::Variance;
-    use syncscope_core::{Class, Nanoseconds};
+    use syncscope_core::{Case, Class, Nanoseconds};
 
     use super::*;
     use crate::analysis::questions::testing::{case, row};
@@ -243,6 +254,23 @@ mod tests {
         }
         assert!(!is_below(&published(100.0), &measured(150.0)) && is_below(&published(100.0), &measured(250.0)));
         assert!(is_below(&measured(100.0), &measured(150.0)), "intervals decide");
+    }
+
+    /// Two barriers are ordered by what the run shows; a launch, which another clock times, stands against each of them by what
+    /// another run may show.
+    #[test]
+    fn costs_of_two_bases_are_compared_for_another_run() {
+        let of = |ns: f64| {
+            let (middle, within) = (Some(Nanoseconds(ns)), Some(Interval { low: 0.99 * ns, high: 1.01 * ns }));
+            let row = Row::unmeasured(Case::new("gpu.grid.counter"), Verdict::Resolved);
+            Row { ns: middle, ns_within: within, ns_interval: within, allowance: Some(0.1), ..row }
+        };
+        let rows = [738.0, 756.0, 840.0, 1100.0].map(of);
+        let [near, paused] = [&rows[0], &rows[1]].map(|row| known(row, Basis::Run));
+        let [launch, dear] = [&rows[2], &rows[3]].map(|row| known(row, Basis::Machine));
+        assert!(near.is_below(&paused) && !paused.is_below(&near));
+        assert!(!near.is_below(&launch) && !launch.is_below(&near), "both are uncertain by 10 %");
+        assert!(near.is_below(&dear));
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn crossing((from, before): (f64, f64), (to, after): (f64, f64)) -> Option<f64> 
 /// the interval adds both.
 pub(super) fn margin(launch: &Known<'_>, grid: &Contest<'_>) -> Option<(f64, Interval)> {
     let (_, best) = grid.best()?;
+    let [launch, best] = launch.on_one_basis(best);
     let interval = Interval { low: launch.bounds.low - best.bounds.high, high: launch.bounds.high - best.bounds.low };
     Some((launch.ns - best.ns, interval))
 }

@@ -69,11 +69,17 @@ impl<'a> Counters<'a> {
             let rows = self.rows().filter(|(_, row)| {
                 size(&row.case) == size(like) && row.case.dtype == like.dtype && is_meant(&row.case)
             });
-            // The least distance that keeps counters apart, then the usual parameters.
             let stride = |case: &Case| case.layout.and_then(Layout::stride);
-            let (index, _) =
-                rows.min_by_key(|(_, row)| (stride(&row.case), unusualness(&row.case), row.case.clone()))?;
-            Some(Entrant { name: name.to_owned(), ..Entrant::of(self.data, index, Basis::Run) })
+            let mut rows: Vec<(usize, &Row)> = rows.collect();
+            rows.sort_by_cached_key(|(_, row)| (stride(&row.case), unusualness(&row.case), row.case.clone()));
+            // The least distance that keeps counters apart, unless a larger one is certainly cheaper.
+            let entrants = rows.into_iter().map(|(index, _)| Entrant::of(self.data, index, Basis::Run));
+            let best = entrants.reduce(|best, other| {
+                let is_cheaper = best.known.zip(other.known).is_some_and(|(best, other)| other.is_below(&best));
+                let is_wider = stride(self.data.case(other.index)) > stride(self.data.case(best.index));
+                if is_cheaper && is_wider { other } else { best }
+            })?;
+            Some(Entrant { name: name.to_owned(), ..best })
         };
         let by_block = of_kind(BY_BLOCK, &|case| {
             is_counter(case) && is_shared(case) && case.space == Some(Space::Shared) && case.order == like.order

@@ -25,8 +25,8 @@ fn launches(data: &RunData, rows: &[usize], work: &Group) -> Vec<(&'static str, 
 struct Matched<'a> {
     rows: Vec<usize>,
     barriers: Barriers<'a>,
-    /// Launches and barriers between the same memory accesses are timed alike. Otherwise the host times launches and the
-    /// device times barriers, so the intervals for another run are compared.
+    /// The intervals of the launches. Launches and barriers between the same memory accesses are timed alike. Otherwise the host
+    /// times launches and the device times barriers, so a launch and a barrier are compared by their intervals for another run.
     basis: Basis,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Matched<'a> {
     /// Matches kernels that access no memory.
     fn idle(data: &'a RunData, peers: &Peers<'a>) -> Self {
         let rows = launch_rows(data, peers.like, Role::Launch, |case| case.in_group(KERNEL_US));
-        Self { rows, barriers: Barriers::of(peers.contest(Basis::Machine)), basis: Basis::Machine }
+        Self { rows, barriers: Barriers::of(peers.contest(Basis::Run)), basis: Basis::Machine }
     }
 
     fn swept(data: &'a RunData, barrier: &Case) -> Option<Self> {
@@ -268,7 +268,7 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
         .filter_map(|work| of_work(inquiry, work, peers.like, &working.contest(data, work)?));
     let nothing = Group::named(EMPTY_KERNEL);
     let ways = launches(data, &empty, &nothing);
-    let of_empty = against(data, &ways, peers.contest(Basis::Machine), Basis::Machine);
+    let of_empty = against(data, &ways, peers.contest(Basis::Run), Basis::Machine);
     let of_empty = of_empty.and_then(|contest| of_work(inquiry, &nothing, peers.like, &contest));
     of_working.chain(of_empty).collect()
 }

@@ -121,7 +121,10 @@ fn overlapping_rows_decide_nothing() {
         ..lock("mcs", 16, 3000.0)
     };
     let noisy = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1500.0), wide]);
-    assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("mcs, one of the 3 candidates, has no figure"));
+    assert!(
+        undecided(&asked(&noisy, Need::Protect, None))
+            .starts_with("mcs, one of the 3 candidates, has no figure and may be the cheapest")
+    );
     let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
     let narrow = run(vec![lock("ticket", 16, 1000.0), noisy.clone()]);
     assert!(choice(&asked(&narrow, Need::Protect, None)).cost.is_rough);
@@ -140,7 +143,10 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
         ..lock(name, 16, ns)
     };
     let cheapest = run(vec![unresolved("ticket", 100.0), lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0)]);
-    assert_eq!(undecided(&asked(&cheapest, Need::Protect, None)), "ticket, one of the 3 candidates, has no figure");
+    assert_eq!(
+        undecided(&asked(&cheapest, Need::Protect, None)),
+        "ticket, one of the 3 candidates, has no figure and may be the cheapest"
+    );
     let range = Row { ns_within: Some(Interval { low: 70.0, high: 130.0 }), ..unresolved("ticket", 100.0) };
     let known = run(vec![range, lock("std_mutex", 16, 1000.0)]);
     assert_eq!(choice(&asked(&known, Need::Protect, None)).name, "ticket", "a range is known");
@@ -152,7 +158,10 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
 fn what_has_no_interval_may_be_the_cheapest() {
     let failed = Row { verdict: Verdict::Interfered("too many".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), failed]);
-    assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("mcs, one of the 3 candidates, has no figure"));
+    assert!(
+        undecided(&asked(&data, Need::Protect, None))
+            .starts_with("mcs, one of the 3 candidates, has no figure and may be the cheapest")
+    );
     // Imported figures have none at all.
     let imported = |name, ns| Row {
         verdict: Verdict::Imported(String::new()),
@@ -176,7 +185,10 @@ fn what_has_no_interval_may_be_the_cheapest() {
         ..lock("mcs", 16, 300.0)
     };
     let data = run(vec![lock("ticket", 16, 1000.0), below]);
-    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "mcs, one of the 2 candidates, has no figure");
+    assert_eq!(
+        undecided(&asked(&data, Need::Protect, None)),
+        "mcs, one of the 2 candidates, has no figure and may be the cheapest"
+    );
 }
 
 #[test]
@@ -272,6 +284,11 @@ fn many_threads_need_counters_of_their_own_and_one_does_not() {
     let padded = choice(&all);
     assert_eq!((padded.name.as_str(), padded.next.name.as_str()), ("padded per-thread counters", "one shared counter"));
     assert!(padded.case.contains("private/16"), "the least distance of a cache line, not another one: {}", padded.case);
+    let mut pairs_of_lines = rows.clone();
+    pairs_of_lines.push(private(16, 32, 3.0));
+    let data_of_pairs = run(pairs_of_lines);
+    let apart = asked(&data_of_pairs, Need::CountEvents, None);
+    assert!(choice(&apart).case.contains("private/32"), "the next line is still shared: {}", choice(&apart).case);
     assert!(padded.notes.is_empty(), "without a hand-off nobody knows what reading costs: {:?}", padded.notes);
     assert_eq!(
         undecided(&asked(&data, Need::CountEvents, Some(1))),
