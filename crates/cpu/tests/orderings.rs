@@ -315,6 +315,12 @@ fn the_heap_and_static_variables_are_those_of_a_program() {
                 void setup(struct thread *) {}\nint check(struct thread *me) { return me->x->load() == 0; }\n";
     let said = of(once, TIME_OF_THE_RIGHT);
     assert!(matches!(said, Model::NotRefuted(_)), "{said:?}");
+    let constructed = "struct n { int v; }; struct q { n *first = new n{1}; q() {} } s;\n\
+                       void setup(struct thread *) {}\nvoid operation(struct thread *me) { if (me->number == 0) s.first->v++; }\n\
+                       int check(struct thread *me) { int *p = (int *)malloc(64); const int old = *p; *p = 5;\n\
+                       return old == 0 && s.first->v == 1 + (int)me->executed / (int)me->threads; }\n";
+    let said = of(&format!("#include <cstdlib>\n{constructed}"), TIME_OF_THE_RIGHT);
+    assert!(matches!(said, Model::NotRefuted(_)), "{said:?}");
     let hazard = |scan: &str, clear: &str| {
         format!(
             "struct h {{ std::atomic<int *> head, used; }};\n\

@@ -18,10 +18,12 @@ void *__tsan_memset(void *to, int value, unsigned long size) {
 }
 
 // No memory is given out twice in an execution: a real heap may do so, but the program must not rely on the order that this
-// implies. Each block follows its size. Blocks from before the first execution stay.
+// implies. Each block follows its size. Blocks from before the first execution start each execution as they were at first, and
+// what is given out later is zero.
 enum { HEAP = 1 << 26, UNIT = 64, MOST_FREED = 1024 };
 static struct heap {
-    size_t used, kept;
+    size_t used, kept, first_size;
+    char *image, first[];
 } *heap;
 
 static void *allocate(size_t size, size_t unit) {
@@ -53,10 +55,14 @@ static void release_block(void *block, uintptr_t site) {
 }
 
 static void keep_heap(void) {
-    if (heap != NULL) heap->kept = heap->used;
+    heap->first_size = heap->used - sizeof *heap;
+    heap->image = memcpy(allocate(heap->first_size, 0), heap->first, heap->first_size);
+    heap->kept = heap->used;
 }
 static void forget_heap(void) {
-    if (heap != NULL && heap->kept > 0) heap->used = heap->kept;
+    memset((char *)heap + heap->kept, 0, heap->used - heap->kept);
+    memcpy(heap->first, heap->image, heap->first_size);
+    heap->used = heap->kept;
 }
 
 void *malloc(size_t size) { return allocate(size, 0); }
