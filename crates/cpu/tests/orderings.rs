@@ -284,6 +284,25 @@ fn instructions_of_the_processor_are_not_judged() {
     assert!(matches!(judged, Model::NotRefuted(_)), "{judged:?}");
 }
 
+/// A plain write to an atomic variable is published by what its thread does next: nobody reads an older value behind that.
+#[test]
+fn plain_writes_to_atomic_variables_are_published() {
+    let trials = Trials::new(None).unwrap();
+    let barrier = |order: &str| {
+        format!(
+            "struct b {{ unsigned count, phase; }};\nvoid wait(struct thread *me) {{ struct b *b = me->memory;\n\
+             const unsigned phase = __atomic_load_n(&b->phase, __ATOMIC_RELAXED);\n\
+             if (__atomic_add_fetch(&b->count, 1, __ATOMIC_ACQ_REL) == me->threads) {{\n\
+             b->count = 0; __atomic_store_n(&b->phase, phase + 1, __ATOMIC_{order});\n\
+             }} else while (__atomic_load_n(&b->phase, __ATOMIC_ACQUIRE) == phase) {{}} }}\n"
+        )
+    };
+    let said = asked(&trials, "mine.c", &barrier("RELEASE"), &["wait"], TIME_OF_THE_RIGHT);
+    assert!(matches!(said, Model::NotRefuted(_)), "{said:?}");
+    let said = asked(&trials, "mine.c", &barrier("RELAXED"), &["wait"], TIME);
+    assert!(matches!(said, Model::Refuted(_)), "{said:?}");
+}
+
 /// What a heap and a compiler order by themselves: memory that is given out again, and the first use of a static variable. What is
 /// freed must not be in use.
 #[test]

@@ -4,6 +4,7 @@ static int is_running(void) { return all != NULL && all->current >= 0; }
 
 void __tsan_atomic_thread_fence(int order) {
     if (!is_running()) return;
+    take_plain_writes();
     if (order == SEQ_CST && self()->patience == 0) turn();
     struct strand *const strand = self();
     if (acquires(order)) join(&strand->now, &strand->acquired);
@@ -28,11 +29,12 @@ void __tsan_vptr_update(void **pointer, void *value) { (void)pointer, (void)valu
 
 static void plain(uintptr_t address, unsigned size, int kind, uintptr_t site) {
     if (!is_running()) return;
+    take_plain_writes();
     access_bytes(address, size, kind, site);
     self()->was_plain = 1;
     for (int place = 0; kind == PLAIN_WRITE && place < all->place_count; place++)
         if (address < all->places[place].address + all->places[place].size && all->places[place].address < address + size)
-            all->places[place].is_dirty = 1;
+            all->places[place].is_dirty = all->is_dirty = 1;
 }
 
 #define PLAIN(SIZE)                                                                                            \
@@ -134,7 +136,6 @@ static void enter_kernel(void) {
 static int is_found_by_kernel(uintptr_t address, uint32_t value) {
     enter_kernel();
     const int place = place_of(address, 4);
-    clean(place);
     const int message = pick(place, &(struct wanted){.reads = 1});
     see(place, message, RELAXED);
     return (uint32_t)all->messages[message].value == value;
@@ -181,7 +182,7 @@ static void live(void) {
 static void reset(void) {
     memcpy(__data_start, all->image, all->image_size);
     all->message_count = all->place_count = 0;
-    all->chosen = all->done = all->goes_back = 0;
+    all->chosen = all->done = all->goes_back = all->is_dirty = 0;
     memset(all->met, 0, sizeof all->met);
     all->left = all->deviations, all->current = NOBODY;
     all->execution++;

@@ -32,7 +32,7 @@
 void syncscope_trial_begin(unsigned threads);
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
-extern const int syncscope_has_c_sequences;
+extern const int syncscope_has_c_sequences, syncscope_orders_observed;
 
 enum { PLACES = 64, MESSAGES = 2048, STEPS = 1000, CHOICES = 4096, SHADOWS = 1 << 14, VISITS = 32, LOOPS = 256, STACK = 1 << 18 };
 // A loop that makes the same reads PATIENCE times counts as one that never gives up.
@@ -43,9 +43,9 @@ enum state { READY, WAITS, SLEEPS, MEETS, DONE };
 enum ending { BEGINS, ENDS, IS_CUT };
 enum { UNKNOWN, ENDLESS, GIVES_UP };
 
-// An access below `sequential` goes back behind a sequentially consistent one.
+// An access below `sequential` goes back behind a sequentially consistent one. `observed` is the newest value that was read.
 struct view {
-    uint32_t clock[MOST], seen[PLACES], sequential[PLACES];
+    uint32_t clock[MOST], seen[PLACES], sequential[PLACES], observed[PLACES];
 };
 
 struct message {
@@ -58,7 +58,7 @@ struct message {
 struct place {
     uintptr_t address;
     unsigned size;
-    int newest, is_dirty;  // a plain write has changed it
+    int newest, is_dirty;  // its thread has changed it by a plain write
 };
 
 struct shadow {
@@ -100,7 +100,7 @@ static struct model {
     struct view sequential, of_kernel;
     struct graph graph;
     unsigned threads, times, deviations, left, chosen, known, done, met[MOST], streak;
-    int current, message_count, place_count, was_cut, has_learned, goes_back;
+    int current, message_count, place_count, was_cut, has_learned, goes_back, is_dirty;
     uint64_t execution;
     jmp_buf main;
     ucontext_t first, contexts[MOST];
@@ -176,6 +176,8 @@ static unsigned choose(unsigned count, int costs) {
     return choice->chosen;
 }
 
+static void take_plain_writes(void);
+
 static struct strand *self(void) { return &all->strands[all->current]; }
 
 static void join(struct view *view, const struct view *other) {
@@ -184,6 +186,7 @@ static void join(struct view *view, const struct view *other) {
     for (int place = 0; place < all->place_count; place++) {
         if (view->seen[place] < other->seen[place]) view->seen[place] = other->seen[place];
         if (view->sequential[place] < other->sequential[place]) view->sequential[place] = other->sequential[place];
+        if (view->observed[place] < other->observed[place]) view->observed[place] = other->observed[place];
     }
 }
 
@@ -193,7 +196,6 @@ static int may_change(const struct strand *strand) {
         const struct visit *const visit = &strand->visits[at];
         if (visit->progress != strand->progress) continue;
         const struct place *const place = &all->places[visit->place];
-        if (place->is_dirty) return 1;
         for (int number = place->newest; number >= 0; number = all->messages[number].before) {
             if (all->messages[number].at < strand->now.seen[visit->place]) break;
             if (all->messages[number].value != visit->value) return 1;
@@ -223,6 +225,7 @@ static void move_to(int thread) {
 
 // Continues with another thread: the current one, if there is one, cannot continue.
 static void leave(void) {
+    take_plain_writes();
     int able[MOST], count = 0, unfinished = 0;
     for (int thread = 0; thread < (int)all->threads; thread++) {
         if (is_able(&all->strands[thread])) able[count++] = thread;
@@ -268,6 +271,7 @@ static void block(enum state state) {
 // Before each step another thread may run. A thread that tries again and again, and writes each time, must let others run in
 // the end.
 static void turn(void) {
+    take_plain_writes();
     int able[MOST] = {all->current}, count = 1;
     for (int thread = 0; thread < (int)all->threads; thread++)
         if (thread != all->current && is_able(&all->strands[thread])) able[count++] = thread;
@@ -290,6 +294,19 @@ static int conflicts(int kind, int old, int other) {
     if (kind < ATOMIC_READ || old < ATOMIC_READ) return 1;
     return (kind >= NARROW_READ && !(self()->neighbours >> other & 1)) ||
            (old >= NARROW_READ && !(all->strands[other].neighbours >> all->current & 1));
+}
+
+// Whether an atomic write is ordered before a plain access because its value, or a later one, was read before.
+static int is_observed(uintptr_t address, int kind, int old, int writer) {
+    if (!syncscope_orders_observed || kind >= ATOMIC_READ || old != ATOMIC_WRITE) return 0;
+    for (int place = 0; place < all->place_count; place++) {
+        if (address - all->places[place].address >= all->places[place].size) continue;
+        const uint32_t observed = self()->now.observed[place];
+        for (int number = all->places[place].newest; number >= 0 && all->messages[number].at > observed; number = all->messages[number].before)
+            if (all->messages[number].by == writer) return 0;
+        return 1;
+    }
+    return 0;
 }
 
 // Records a plain or atomic access, which must not race with an access that is not ordered before it.
@@ -315,7 +332,8 @@ static void access_bytes(uintptr_t address, unsigned size, int kind, uintptr_t s
         }
         for (int other = 0; other < (int)all->threads; other++) {
             for (int old = 0; other != all->current && old < KINDS; old++)
-                if (conflicts(kind, old, other) && shadow->last[old][other].clock > strand->now.clock[other])
+                if (conflicts(kind, old, other) && shadow->last[old][other].clock > strand->now.clock[other] &&
+                    !is_observed(byte, kind, old, other))
                     broken("race", other, shadow->last[old][other].site, all->current, site);
         }
         shadow->last[kind][all->current].clock = strand->now.clock[all->current];
@@ -369,12 +387,16 @@ static int place_of(uintptr_t address, unsigned size) {
     return number;
 }
 
-static void clean(int number) {
-    struct place *const place = &all->places[number];
-    if (!place->is_dirty) return;
-    place->is_dirty = 0;
-    const int message = new_message(number, place->newest, memory_value(place->address, place->size));
-    self()->now.seen[number] = all->messages[message].at;
+// Plain writes to atomic variables become values before another thread runs: what their thread does next may publish them.
+static void take_plain_writes(void) {
+    for (int number = 0; all->is_dirty && number < all->place_count; number++) {
+        struct place *const place = &all->places[number];
+        if (!place->is_dirty) continue;
+        place->is_dirty = 0;
+        const int message = new_message(number, place->newest, memory_value(place->address, place->size));
+        self()->now.seen[number] = all->messages[message].at;
+    }
+    all->is_dirty = 0;
 }
 
 static struct visit *visit_of(struct strand *strand, uintptr_t site, int place) {
@@ -410,6 +432,7 @@ static void wait_for_change(uintptr_t site, int place) {
 
 // A thread that repeats a look need not be interrupted.
 static void turn_at(uintptr_t site, int place) {
+    take_plain_writes();
     struct strand *const strand = self();
     const struct visit *const visit = visit_of(strand, site, place);
     if (strand->patience > 0 && visit != NULL && visit->progress == strand->progress && !may_change(strand)) return;
@@ -508,6 +531,7 @@ static int pick(int place, const struct wanted *wanted) {
 static void see(int place, int message, int order) {
     struct strand *const strand = self();
     strand->now.seen[place] = all->messages[message].at;
+    if (strand->now.observed[place] < strand->now.seen[place]) strand->now.observed[place] = strand->now.seen[place];
     join(&strand->acquired, &all->messages[message].view);
     if (acquires(order)) join(&strand->now, &all->messages[message].view);
 }
@@ -542,7 +566,6 @@ static uint64_t load(uintptr_t address, unsigned size, int order, uintptr_t site
     turn_at(site, place);
     wait_for_change(site, place);
     access_bytes(address, size, ATOMIC_READ, site);
-    clean(place);
     const int message = pick(place, &(struct wanted){.reads = 1, .order = order});
     const uint64_t value = all->messages[message].value;
     see(place, message, order);
@@ -556,7 +579,6 @@ static void store(uintptr_t address, unsigned size, uint64_t value, int order, u
     learn(self(), GIVES_UP);
     turn();
     access_bytes(address, size, ATOMIC_WRITE, site);
-    clean(place);
     const int behind = pick(place, &(struct wanted){.writes = 1, .order = order}), is_old = behind != all->places[place].newest;
     write_behind(place, behind, value, order, 0);
     remember(site, place, value, 1);
@@ -592,7 +614,6 @@ static uint64_t update(uintptr_t address, unsigned size, char operation, uint64_
     turn_at(site, place);
     wait_for_change(site, place);
     access_bytes(address, size, ATOMIC_WRITE, site);
-    clean(place);
     const int message = pick(place, &(struct wanted){.reads = 1, .writes = 1, .order = order}), is_old = message != all->places[place].newest;
     const uint64_t value = all->messages[message].value, to = of_size(changed(value, operation, operand, size), size);
     see(place, message, order);
@@ -615,7 +636,6 @@ static int swap(uintptr_t address, unsigned size, void *expected, uint64_t to, i
     turn_at(site, place);
     wait_for_change(site, place);
     access_bytes(address, size, ATOMIC_WRITE, site);
-    clean(place);
     const uint64_t wanted = memory_value((uintptr_t)expected, size);
     const int is_vain = is_weak && fails_for_nothing(site, place);
     struct wanted want = {.reads = 1, .writes = 1, .order = order, .is_swap = 1, .in_vain = in_vain, .expected = wanted};

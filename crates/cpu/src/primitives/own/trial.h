@@ -20,12 +20,18 @@ void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
 // Whether a later relaxed store of the same thread continues a release sequence: true in C, dropped in C++20 (P0982).
 extern const int syncscope_has_c_sequences;
+// Whether a strong write that a strong read has observed is ordered before what follows the read (causality order of PTX).
+#ifndef SYNCSCOPE_TRIAL_PTX
+#define SYNCSCOPE_TRIAL_PTX 0
+#endif
+extern const int syncscope_orders_observed;
 #ifdef __cplusplus
 }
 const int syncscope_has_c_sequences = 0;
 #else
 const int syncscope_has_c_sequences = 1;
 #endif
+const int syncscope_orders_observed = SYNCSCOPE_TRIAL_PTX;
 
 static struct thread syncscope_member(unsigned number, unsigned threads) {
     struct thread me;
