@@ -38,7 +38,8 @@ pub const MODELLED: &str = "modelled.c";
 pub const HARNESS: &str = "harness";
 
 /// Declarations in front of the functions.
-const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned count);\n\
+const HEAD: &str = "#define SYNCSCOPE_TRIAL_PTX 1\n\
+    void syncscope_model_meet_part(unsigned first, unsigned count);\n\
     void syncscope_model_narrow(unsigned first, unsigned count);\n\
     uint32_t __tsan_syncscope32(uint32_t *, uint32_t, char, int);\n\
     uint64_t __tsan_syncscope64(uint64_t *, uint64_t, char, int);\n\
@@ -64,6 +65,41 @@ fn shared_variables(ptx: &str) -> (BTreeMap<&str, usize>, usize) {
     (found, end)
 }
 
+/// The variables of a program in global memory with their declarations in C; each device has its own.
+///
+/// # Errors
+/// The variable whose initial value is not made of numbers.
+fn global_variables(ptx: &str) -> Result<BTreeMap<&str, String>, String> {
+    let mut found = BTreeMap::new();
+    for line in ptx.lines().filter_map(|line| line.trim().strip_suffix(';')) {
+        let (declared, initial) = line.split_once('=').map_or((line, ""), |(declared, value)| (declared, value.trim()));
+        let words: Vec<&str> = declared.split_whitespace().collect();
+        if !words.iter().take_while(|word| word.starts_with('.')).any(|word| *word == ".global") {
+            continue;
+        }
+        let [.., kind, name] = words[..] else { continue };
+        let (name, count) =
+            name.split_once('[').map_or((name, "1"), |(name, count)| (name, count.trim_end_matches(']')));
+        let kind = kind.trim_start_matches('.');
+        let bytes = kind.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().unwrap_or(8) / 8;
+        let is_number = |value: &str| value.trim().parse::<i64>().is_ok() || value.trim().parse::<u64>().is_ok();
+        let values = initial.trim_matches(['{', '}']);
+        if !initial.is_empty() && (c_type(kind).is_none() || !values.split(',').all(is_number)) {
+            return Err(format!("its variable `{name}` has an initial value that is no number"));
+        }
+        let element = c_type(kind).map_or(format!("struct {{ char bytes[{bytes}]; }}"), str::to_owned);
+        let initial = if initial.is_empty() { String::new() } else { format!(" = {{[0 ... 3] = {{{values}}}}}") };
+        let declaration = format!("static {element} {}[4][{count}]{initial};\n", global(name));
+        found.insert(name, declaration);
+    }
+    Ok(found)
+}
+
+/// A variable in global memory as a name of C.
+fn global(name: &str) -> String {
+    identifier(&format!("global_{name}"))
+}
+
 /// The kernels of a program in PTX as C functions of a thread, given as pairs of their names. Lines of the user's file, the
 /// first of `files`, get the name [`MODELLED`]; the other files are the user's headers.
 ///
@@ -84,18 +120,30 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[St
     // For several devices, each thread is a device.
     let devices = if span == Span::System { "me->threads" } else { "1" };
     let (shared, bytes) = shared_variables(ptx);
+    let globals = global_variables(ptx)?;
     let words = bytes.div_ceil(8).max(1);
     let mut text = format!(
         "{HEAD}static uint64_t syncscope_shared[4][{words}];\n#define OUR_BLOCK {block}\n#define OUR_DEVICES {devices}\n"
     );
+    text.extend(globals.values().map(String::as_str));
     for (kernel, function) in kernels {
         let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler removed all of it")?;
-        let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
-        text +=
-            &Function { span, files: &files, shared: &shared, kernel, registers: BTreeSet::new(), code: String::new() }
-                .of(body, function)?;
+        let (named, registers, code) = (BTreeSet::new(), BTreeSet::new(), String::new());
+        let of = Function { span, files: &files, shared: &shared, globals: &globals, kernel, named, registers, code };
+        text += &of.of(body_of(&ptx[start..]), function)?;
     }
     Ok(text)
+}
+
+/// The lines between the braces of a function.
+fn body_of(function: &str) -> &str {
+    let (_, body) = function.split_once('{').unwrap_or_default();
+    let mut depth = 1;
+    let end = body.find(|letter: char| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        depth == 0
+    });
+    &body[..end.unwrap_or(body.len())]
 }
 
 /// The beginning of the shared memory of a thread's block.
@@ -117,15 +165,18 @@ struct Function<'a> {
     files: &'a BTreeMap<u32, &'a str>,
     /// The offsets of the variables in shared memory.
     shared: &'a BTreeMap<&'a str, usize>,
+    /// The variables in global memory.
+    globals: &'a BTreeMap<&'a str, String>,
     kernel: &'a str,
+    /// The registers that an `asm` statement declares.
+    named: BTreeSet<String>,
     registers: BTreeSet<String>,
     code: String,
 }
 
 impl Function<'_> {
     fn of(mut self, body: &str, name: &str) -> Result<String, String> {
-        let lines = body.split_once('{').map_or("", |(_, lines)| lines);
-        for line in lines.lines().map(str::trim) {
+        for line in body.lines().map(str::trim) {
             let line = line.split("//").next().unwrap_or_default().trim();
             if let Some(place) = line.strip_prefix(".loc") {
                 let mut numbers = place.split_whitespace().map_while(|number| number.parse::<u32>().ok());
@@ -136,9 +187,19 @@ impl Function<'_> {
                 }
             } else if let Some(label) = line.strip_suffix(':') {
                 let _ = write!(self.code, "{}: ; ", identifier(label));
-            } else if !line.is_empty() && !line.starts_with('.') {
-                for instruction in line.split(';').map(str::trim).filter(|one| !one.is_empty()) {
-                    self.instruction(instruction)?;
+            } else if !line.starts_with('.') || line.starts_with(".reg") {
+                for part in line.split(';') {
+                    // The braces of an `asm` statement limit the names of its registers.
+                    let part = part.trim_start_matches(|letter: char| letter.is_whitespace() || "{}".contains(letter));
+                    match part.trim().strip_prefix(".reg") {
+                        Some(names) => {
+                            let names = names.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
+                            let names = names.split_once(char::is_whitespace).map_or("", |(_, names)| names);
+                            self.named.extend(names.split(',').map(|name| name.trim().to_owned()));
+                        }
+                        None if !part.trim().is_empty() => self.instruction(part.trim())?,
+                        None => {}
+                    }
                 }
             }
         }
@@ -182,11 +243,12 @@ impl Function<'_> {
             "%ntid.y" | "%ntid.z" | "%nctaid.y" | "%nctaid.z" => "1",
             // The clock advances fast, so that pauses end soon.
             "%clock" | "%clock64" | "%globaltimer" | "%clock_hi" => "(clock += 1 << 20)",
-            _ if operand.starts_with('%') => {
+            _ if operand.starts_with('%') || self.named.contains(operand) => {
                 let name = identifier(operand);
                 self.registers.insert(name.clone());
                 return name;
             }
+            _ if self.globals.contains_key(operand) => return format!("(uint64_t){}[device]", global(operand)),
             _ => {
                 return format!(
                     "(uint64_t)({})",
@@ -201,8 +263,8 @@ impl Function<'_> {
     fn address(&mut self, operand: &str, is_shared: bool) -> Option<String> {
         let inner = operand.strip_prefix('[')?.strip_suffix(']')?;
         let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
-        let is_variable = is_shared && self.shared.contains_key(base);
-        if !base.starts_with('%') && !is_variable {
+        let is_variable = if is_shared { self.shared.contains_key(base) } else { self.globals.contains_key(base) };
+        if !base.starts_with('%') && !is_variable && !self.named.contains(base) {
             return None;
         }
         let base = self.value(base);
@@ -246,6 +308,7 @@ impl Function<'_> {
                 "while (__atomic_load_n(syncscope_arrived, __ATOMIC_ACQUIRE) < (passed + 1) * me->threads) {}"
                     .to_owned(),
             ),
+            ("nanosleep" | "prefetch" | "prefetchu", _) => Some(String::new()),
             ("fence" | "membar", []) => self.fence(parts),
             ("ld", [to, from]) if has("param") => {
                 let (parameter, to) = (self.parameter(from)?, self.value(to));
@@ -259,6 +322,11 @@ impl Function<'_> {
     /// The C expression for a register that is computed from others.
     fn computed(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
         let kind = parts.last().copied().unwrap_or_default();
+        if let ["mov", "b32" | "b64"] = parts
+            && let Some(halves) = self.of_halves(kind, operands)
+        {
+            return Some(halves);
+        }
         let has = |part: &str| parts.contains(&part);
         let (to, of) = operands.split_first()?;
         let to = self.value(to);
@@ -307,6 +375,25 @@ impl Function<'_> {
         };
         let kind = if kind == "pred" { "_Bool" } else { c_type(kind)? };
         Some(format!("{to} = ({})({value});", kind.replace("int", "uint").replace("uuint", "uint")))
+    }
+
+    /// `mov.b64 %rd1, {%r1, %r2}` and the reverse.
+    fn of_halves(&mut self, kind: &str, operands: &[&str]) -> Option<String> {
+        let pair = |operand: &str| {
+            let (low, high) = operand.strip_prefix('{')?.strip_suffix('}')?.split_once(',')?;
+            Some([low.trim().to_owned(), high.trim().to_owned()])
+        };
+        let (half, bits) = if kind == "b64" { ("uint32_t", 32) } else { ("uint16_t", 16) };
+        let [to, from] = operands else { return None };
+        if let Some(halves) = pair(to) {
+            let from = self.value(from);
+            let part = |(to, shift): (&String, i32)| {
+                (to != "_").then(|| format!("{} = ({half})((uint64_t){from} >> {shift}); ", self.value(to)))
+            };
+            return Some(halves.iter().zip([0, bits]).filter_map(part).collect());
+        }
+        let [low, high] = pair(from)?.map(|one| self.value(&one));
+        Some(format!("{} = (uint64_t)({half}){low} | (uint64_t)({half}){high} << {bits};", self.value(to)))
     }
 
     /// Whether a scope reaches all threads that take part. Updates without a scope have the device's, volatile accesses the
@@ -456,7 +543,12 @@ fn identifier(name: &str) -> String {
 
 /// The operands of an instruction, by the commas outside of braces.
 fn split_operands(text: &str) -> Vec<&str> {
-    text.split(',').map(str::trim).filter(|operand| !operand.is_empty()).collect()
+    let mut depth = 0;
+    let is_between = |letter: char| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        letter == ',' && depth == 0
+    };
+    text.split(is_between).map(str::trim).filter(|operand| !operand.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -540,6 +632,46 @@ mod tests {
         assert!(body(".extern .shared .align 4 .b8 d[];\nst.shared.u32 [d], %r1;", Span::Block).is_err());
     }
 
+    /// Each device has its own variables. An initial value may be an address, which nobody knows here.
+    #[test]
+    fn variables_in_global_memory_have_names_of_their_own() {
+        let code = |variable: &str, instructions: &str| {
+            let ptx = format!(".visible .entry k(\n)\n{{\n{instructions}\n}}\n{variable}\n");
+            ptx_as_c(&ptx, &[("k".to_owned(), "wait".to_owned())], Span::Grid, &[])
+        };
+        let one = "mov.u64 %rd1, in;\nld.global.u32 %r1, [in+4];";
+        for (variable, declared) in [
+            (
+                ".visible .global .align 4 .u32 in[2] = {1, -2};",
+                "static uint32_t ptx_global_in[4][2] = {[0 ... 3] = {1, -2}};",
+            ),
+            (".global .align 4 .u32 in;", "static uint32_t ptx_global_in[4][1];"),
+            (".visible .global .align 4 .f32 in[8];", "static struct { char bytes[4]; } ptx_global_in[4][8];"),
+        ] {
+            let text = code(variable, one).unwrap();
+            assert!(text.contains(declared), "{text}");
+            assert!(text.contains("ptx__rd1 = (uint64_t)((uint64_t)ptx_global_in[device]);"), "{text}");
+            assert!(text.contains("*(uint32_t *)((uint64_t)ptx_global_in[device] + 4)"), "{text}");
+        }
+        assert!(code(".global .align 8 .u64 p = generic(q);", "ret;").unwrap_err().contains("`p`"));
+    }
+
+    /// The registers and braces of an `asm` statement, on one line or several.
+    #[test]
+    fn registers_of_asm_statements_have_names() {
+        let text = "{ .reg .b64 t; mov.b64 t, {%r1, %r2}; st.relaxed.gpu.global.b64 [%rd1], t; }\n{\n.reg .pred p, q;\n\
+                    setp.eq.u32 p, %r1, 1;\n@!p bra $L1;\nmov.b64 {_, %r2}, %rd1;\n}\n$L1:\nnanosleep.u32 20;";
+        let code = body(text, Span::Grid).unwrap();
+        for expected in [
+            "ptx_t = (uint64_t)(uint32_t)ptx__r1 | (uint64_t)(uint32_t)ptx__r2 << 32;",
+            "(uint64_t)ptx_t, __ATOMIC_RELAXED)",
+            "if (!ptx_p) { goto ptx__L1; }",
+            "{ ptx__r2 = (uint32_t)((uint64_t)ptx__rd1 >> 32);  }",
+        ] {
+            assert!(code.contains(expected), "{expected}: {code}");
+        }
+    }
+
     #[test]
     fn lines_are_those_of_the_user_and_what_is_unknown_is_named() {
         let text =
@@ -554,8 +686,12 @@ mod tests {
             of_seven.matches("__atomic_thread_fence").count() == 3 && of_seven.trim().lines().count() == 1,
             "{several}"
         );
-        for unknown in ["shfl.sync.down.b32 %r1, %r2, 1, 31, -1;", "ld.global.v4.u32 {%r1, %r2}, [%rd1];", "{", "frob;"]
-        {
+        for unknown in [
+            "shfl.sync.down.b32 %r1, %r2, 1, 31, -1;",
+            "ld.global.v4.u32 {%r1, %r2}, [%rd1];",
+            "{ call.uni f; }",
+            "frob;",
+        ] {
             assert!(body(unknown, Span::Grid).unwrap_err().starts_with("it has `"), "{unknown}");
         }
         assert!(ptx_as_c("", &[("k".to_owned(), "wait".to_owned())], Span::Grid, &[]).is_err());

@@ -150,6 +150,32 @@ fn shared_memory_is_modelled() {
     }
 }
 
+/// Variables of the device, pauses, halves of registers, and a counter that the last arrival resets by a plain store: it has
+/// observed all arrivals. Needs NVRTC, but no GPU.
+#[test]
+fn what_kernels_do_beside_their_orderings_is_modelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = "__device__ int l[2] = {1, 0};\n__device__ void acquire(Thread &me) { while (atomicExch(&l[1], 1)) __nanosleep(20); __threadfence(); }\n\
+                __device__ void release(Thread &me) { __threadfence(); atomicExch(&l[1], l[0] - 1); }\n";
+    let halves = "__device__ void send(Thread &me) {\n__threadfence();\n\
+                  asm volatile(\"{ .reg .b64 t; mov.b64 t, {%1, %2}; st.relaxed.gpu.global.b64 [%0], t; }\" :: \"l\"(me.memory), \"r\"(me.sent), \"r\"(7)); }\n\
+                  __device__ void receive(Thread &me) { unsigned a, b;\n\
+                  do { asm volatile(\"{\\n\\t.reg .b64 t;\\n\\tld.relaxed.gpu.global.b64 t, [%2];\\n\\tmov.b64 {%0, %1}, t;\\n}\" : \"=r\"(a), \"=r\"(b) : \"l\"(me.memory)); } while (a != me.sent);\n\
+                  __threadfence(); me.value = b; }\n";
+    let barrier = "__device__ unsigned count, phase;\n__device__ void grid_wait(Thread &me) { __syncthreads(); if (threadIdx.x == 0) {\n__threadfence();\n\
+                   if (atomicAdd(&count, 1) == gridDim.x - 1) { count = 0;\n__threadfence();\n*(volatile unsigned *)&phase = me.passed + 1; }\n\
+                   else while (*(volatile unsigned *)&phase <= me.passed) {}\n__threadfence();\n} __syncthreads(); }\n";
+    for (text, lines) in [(lock, &[2, 3][..]), (halves, &[2, 6]), (barrier, &[3, 5, 8])] {
+        fs::write(folder.path().join("a.cuh"), text).unwrap();
+        let table = tables(folder.path(), &["--gpu", "a.cuh", "--sass", "sm_90"]);
+        assert!(table.contains("the model does not refute the code as it is"), "{table}");
+        for line in lines {
+            let row = row(&table, &format!("{line} __threadfence() → left out"));
+            assert!(row.contains("the memory model requires it") && row.contains("CGAERRBAR"), "{table}");
+        }
+    }
+}
+
 /// Neither half of a readers-writer lock needs the fence for itself, and readers alone do not need what keeps writers apart.
 #[test]
 fn the_halves_of_a_lock_are_judged_together() {

@@ -253,11 +253,10 @@ pub(in crate::commands) fn listing_opcodes(listing: &str) -> impl Iterator<Item 
 /// The instructions of a listing that access memory or order it.
 fn opcodes(listing: &str) -> impl Iterator<Item = String> + '_ {
     // Accesses by a generic pointer, such as that of `cuda::atomic_ref`, are LD and ST.
-    const KINDS: [&str; 14] =
-        ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LD", "LDG", "LDS", "ST", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
+    const KINDS: &str = "BAR MEMBAR ERRBAR CGAERRBAR CCTL LD LDG LDS ST STG STS RED ATOM UCGABAR SYNCS";
     let orders = |opcode: &&str| {
         let name = opcode.split('.').next().unwrap_or_default();
-        KINDS.iter().any(|kind| name == *kind || (kind.len() > 2 && name.starts_with(kind)))
+        KINDS.split(' ').any(|kind| name == kind || (kind.len() > 2 && name.starts_with(kind)))
     };
     listing_opcodes(listing).filter(orders).map(str::to_owned)
 }
