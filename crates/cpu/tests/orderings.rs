@@ -303,6 +303,33 @@ fn plain_writes_to_atomic_variables_are_published() {
     assert!(matches!(said, Model::Refuted(_)), "{said:?}");
 }
 
+/// A slot of a ring is used again only by the third message, and the model says how far it came.
+#[test]
+fn a_slot_that_is_used_again_needs_an_order_of_its_own() {
+    let trials = Trials::new(None).unwrap();
+    let ring = |seen: &str, done: &str| {
+        format!(
+            "struct r {{ unsigned in, out; int slots[2]; }};\nvoid operation(struct thread *me) {{ struct r *r = me->memory;\n\
+             if (me->number == 0) {{ while (me->sent - __atomic_load_n(&r->out, __ATOMIC_{seen}) > 2) {{}}\n\
+             r->slots[me->sent % 2] = me->sent; __atomic_store_n(&r->in, me->sent, __ATOMIC_RELEASE); }}\n\
+             if (me->number == 1) {{ while (__atomic_load_n(&r->in, __ATOMIC_ACQUIRE) < me->sent) {{}}\n\
+             me->value = r->slots[me->sent % 2]; __atomic_store_n(&r->out, me->sent, __ATOMIC_{done}); }} }}\n\
+             int check(struct thread *me) {{ return me != 0; }}\n"
+        )
+    };
+    let of = |seen, done, time| asked(&trials, "mine.c", &ring(seen, done), &["operation", "check"], time);
+    let said = of("ACQUIRE", "RELEASE", TIME_OF_THE_RIGHT);
+    assert!(said.in_words("x").contains("2 threads with 4 uses each"), "{said:?}");
+    for (seen, done) in [("RELAXED", "RELEASE"), ("ACQUIRE", "RELAXED")] {
+        let said = of(seen, done, TIME).in_words("x");
+        assert!(said.contains("nothing orders them"), "{seen} {done}: {said}");
+    }
+    let many = "void operation(struct thread *me) { for (int i = 0; i < 8; i++) meet(me); }\n\
+                int check(struct thread *me) { return me != 0; }\n";
+    let said = asked(&trials, "mine.c", many, &["operation", "check"], Duration::ZERO).in_words("x");
+    assert!(said.contains("3 threads with 1 use each (too large)") && !said.contains("4 uses"), "{said}");
+}
+
 /// What a heap and a compiler order by themselves: memory that is given out again, and the first use of a static variable. What is
 /// freed must not be in use.
 #[test]

@@ -278,9 +278,12 @@ static void open_model(void) {
         sigaction(signals[at], &(struct sigaction){.sa_handler = crash, .sa_flags = SA_ONSTACK}, NULL);
 }
 
+// Sizes with many uses are explored with fewer deviations: a slot that is used again needs many uses, but no strange execution.
+enum { FEW_USES = 2, LAG = 2 };
+
 // Arguments: seconds, then for each size the threads and the uses per thread.
 int main(int count, char **words) {
-    static struct { unsigned threads, times, is_complete, deviations; uint64_t executions; } *sizes;
+    static struct { unsigned threads, times, is_complete, is_held, deviations; uint64_t executions; } *sizes;
     const struct rlimit memory = {1 << 30, 1 << 30}, core = {0, 0};
     setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core);
     const int number = count / 2 - 1;
@@ -295,9 +298,10 @@ int main(int count, char **words) {
     for (volatile unsigned deviations = 0; is_open && !is_late; deviations++) {
         is_open = 0;
         for (volatile int size = 0; size < number && !is_late; size++) {
-            if (sizes[size].is_complete) continue;
+            const unsigned lag = sizes[size].times > FEW_USES ? LAG : 0;
+            if (sizes[size].is_complete || deviations < lag) continue;
             all->threads = sizes[size].threads, all->times = sizes[size].times;
-            all->deviations = deviations, all->known = 0, all->was_cut = 0;
+            all->deviations = deviations - lag, all->known = 0, all->was_cut = 0;
             do {
                 execute();
                 sizes[size].executions++;
@@ -305,13 +309,15 @@ int main(int count, char **words) {
                           (now(CLOCK_PROCESS_CPUTIME_ID) > seconds || now(CLOCK_MONOTONIC) > latest);
             } while (!is_late && goes_on());
             if (is_late) break;
-            sizes[size].deviations = deviations;
+            sizes[size].deviations = all->deviations, sizes[size].is_held = 1;
             sizes[size].is_complete = !all->was_cut;
-            is_open |= all->was_cut;
+            is_open |= all->was_cut && lag == 0;
         }
     }
-    for (int size = 0; size < number; size++)
-        fprintf(stderr, "held %u %u %d %u %llu\n", sizes[size].threads, sizes[size].times, sizes[size].executions > 0 ? (int)sizes[size].deviations : -1,
+    for (int size = 0; size < number; size++) {
+        if (!sizes[size].is_held && sizes[size].times > FEW_USES) continue;
+        fprintf(stderr, "held %u %u %d %u %llu\n", sizes[size].threads, sizes[size].times, sizes[size].is_held ? (int)sizes[size].deviations : -1,
                 sizes[size].is_complete, (unsigned long long)sizes[size].executions);
+    }
     return 0;
 }

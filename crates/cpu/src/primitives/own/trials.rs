@@ -65,7 +65,7 @@ pub const FORMS: [(&str, &str); 17] = forms! {
 };
 
 /// The usual sizes of the model: threads, and uses of the operation per thread.
-pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
+pub const SIZES: [(u32, u32); 3] = [(2, 2), (3, 1), (2, 4)];
 
 /// Programs of one operation and its variants.
 #[derive(Debug)]
