@@ -1,9 +1,10 @@
 //! Finds the orderings of C, C++ and CUDA in a source.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::operators;
-use crate::source::Source;
+use crate::source::{CONTROLS, Source};
 use crate::tokens::Kind;
 use crate::{Change, Found, NotTried, Ordering, Step, ptx};
 
@@ -158,8 +159,21 @@ pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
         finder.leave_out(token, &name, "seq_cst by an operator: write it as a call to have it tried");
     }
     finder.found.orderings.sort_by_key(|ordering| ordering.token.start);
+    number(&mut finder.found.orderings);
     finder.found.not_tried.sort_by_key(|not_tried| not_tried.line);
     finder.found
+}
+
+/// Tells apart orderings of one line that have one name: `load acquire (2nd)`.
+fn number(orderings: &mut [Ordering]) {
+    const NUMBERS: [&str; 9] = ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th"];
+    let keys: Vec<_> = orderings.iter().map(|one| (one.line, one.file.clone(), one.name.clone())).collect();
+    for (at, ordering) in orderings.iter_mut().enumerate() {
+        let before = keys[..at].iter().filter(|key| **key == keys[at]).count();
+        if before > 0 || keys[at + 1..].contains(&keys[at]) {
+            let _ = write!(ordering.name, " ({})", NUMBERS.get(before).unwrap_or(&"later"));
+        }
+    }
 }
 
 struct Finder<'a> {
@@ -268,12 +282,15 @@ impl Finder<'_> {
     /// Adds an order that the source names.
     fn named(&mut self, token: usize, order: Order, prefix: &str) {
         let source = self.source;
-        let call = source.call_of[token];
-        let (mut access, name, orders) = call.map_or((Access::Unknown, "", Vec::new()), |call| {
+        let call = source.call_of[token].filter(|call| !CONTROLS.contains(&source.word(source.calls[*call].name)));
+        let (mut access, mut name, orders) = call.map_or((Access::Unknown, "", Vec::new()), |call| {
             let name = source.calls[call].name;
             let orders: Vec<usize> = source.arguments(call).filter(|token| self.order(*token).is_some()).collect();
             (Access::of(source.word(name), source.is_behind(name, &[".", "->"])), source.word(name), orders)
         });
+        if let Some(template) = source.template_around(token) {
+            (access, name) = (Access::Unknown, source.word(template));
+        }
         // The second order of a compare-and-swap is for the failed attempt, a load.
         let is_failure = orders.len() == 2 && orders[1] == token;
         if is_failure {

@@ -14,6 +14,9 @@ pub(crate) struct Call {
     pub(crate) close: usize,
 }
 
+/// Words in front of brackets that call nothing.
+pub(crate) const CONTROLS: [&str; 5] = ["if", "for", "while", "switch", "catch"];
+
 /// A source text in tokens.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
@@ -91,6 +94,15 @@ impl<'a> Source<'a> {
         (open + 1..close).filter(move |token| self.call_of[*token] == Some(call))
     }
 
+    /// The name of the template that has this token among its arguments: `load` of `load<std::memory_order_acquire>()`.
+    pub(crate) fn template_around(&self, token: usize) -> Option<usize> {
+        let is_of_name = |at: usize| self.tokens[at].kind == Kind::Word || ["::", ","].contains(&self.word(at));
+        let open = (0..token).rev().find(|at| !is_of_name(*at)).filter(|at| self.word(*at) == "<")?;
+        let name = open.checked_sub(1).filter(|name| self.tokens[*name].kind == Kind::Word)?;
+        let close = (token + 1..self.tokens.len()).find(|at| !is_of_name(*at))?;
+        (self.word(close) == ">").then_some(name)
+    }
+
     /// The number of arguments of a call.
     pub(crate) fn count_arguments(&self, call: usize) -> usize {
         let Call { open, close, .. } = self.calls[call];
@@ -136,7 +148,6 @@ impl<'a> Source<'a> {
 
     /// Finds `name(...) {`, with a few words between, and `#define name`.
     fn find_definitions(&mut self) {
-        const CONTROLS: [&str; 5] = ["if", "for", "while", "switch", "catch"];
         const QUALIFIERS: [&str; 5] = ["const", "noexcept", "override", "final", "mutable"];
         for Call { name, close, .. } in self.calls.clone() {
             let is_between = |token: usize| {

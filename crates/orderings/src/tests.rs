@@ -139,7 +139,7 @@ fn flags_and_arguments_of_types_have_orders() {
     assert_eq!(
         orderings(source, false),
         [
-            "2 acquire: relaxed",
+            "2 Spin acquire: relaxed",
             "3 test_and_set (seq_cst): acq_rel, relaxed",
             "3 test (seq_cst): acquire, relaxed",
             "4 clear (seq_cst): release, relaxed",
@@ -190,6 +190,24 @@ fn aliases_are_orders_and_pasted_ones_are_named() {
         [
             "1 memory_order_: a macro pastes its order: write the whole name to have it tried",
             "3 v =: seq_cst by an operator: write it as a call to have it tried",
+        ]
+    );
+}
+
+/// Two orderings of one line differ in their names, and an argument of a template has the name of the template.
+#[test]
+fn orderings_have_names_that_tell_them_apart() {
+    let source = "void f() { while (atomic_load(&a) && atomic_load(&b)) atomic_store(&c, 1);\n\
+                  while (v.get<std::memory_order_acquire>() < 3 && w > memory_order_acquire) {}\nif (memory_order_release) {} }";
+    assert_eq!(
+        orderings(source, false),
+        [
+            "1 atomic_load (seq_cst) (1st): acquire, relaxed",
+            "1 atomic_load (seq_cst) (2nd): acquire, relaxed",
+            "1 atomic_store (seq_cst): release, relaxed",
+            "2 get acquire: relaxed",
+            "2 acquire: relaxed",
+            "3 release: relaxed",
         ]
     );
 }
