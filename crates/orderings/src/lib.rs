@@ -48,7 +48,7 @@ pub use self::included::with_included;
 pub use self::ptx_as_c::{HARNESS, MODELLED, Span, ptx_as_c};
 pub use self::sets::largest_sets;
 pub use self::source::functions;
-pub use self::table::{Against, HEADS, Price, Row, Saving, Table, Together, difference};
+pub use self::table::{Against, HEADS, Price, Row, Saving, Table, Together, difference, without_rows};
 
 /// How a variant differs from the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -253,11 +253,17 @@ fn grouped(number: u64) -> String {
     parts.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>().join(",")
 }
 
-/// The text in place of rows.
-const NO_ROWS: &str = "no memory ordering was found that can be weakened";
-
 /// The column heads of [`Table::cells`].
 pub const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
+
+/// The text in place of rows, where some orderings may have been left out.
+pub fn without_rows(not_tried: &[NotTried]) -> &'static str {
+    if not_tried.is_empty() {
+        "no memory ordering was found that can be weakened"
+    } else {
+        "no memory ordering was tried"
+    }
+}
 
 impl Table {
     /// The cells of a row.
@@ -281,7 +287,7 @@ impl Table {
     /// The table for the terminal.
     pub fn for_terminal(&self) -> String {
         if self.rows.is_empty() {
-            return [format!("{}: {NO_ROWS}", self.operation)]
+            return [format!("{}: {}", self.operation, without_rows(&self.not_tried))]
                 .into_iter()
                 .chain(self.remarks())
                 .collect::<Vec<_>>()
@@ -308,7 +314,7 @@ impl Table {
     pub fn as_markdown(&self) -> String {
         let escaped = |cell: &String| cell.replace('|', "\\|");
         let head = match self.rows[..] {
-            [] => format!("{NO_ROWS}\n"),
+            [] => format!("{}\n", without_rows(&self.not_tried)),
             _ => format!("| {} |\n|---:|---|---|---|\n", HEADS.join(" | ")),
         };
         let mut text = format!("**{}**\n\n{head}", self.operation);
@@ -477,6 +483,10 @@ mod tests {
             assert!(text.contains("refutes the code as it is (3 threads with 1 use each;"), "{text}");
             assert!(!text.contains("variants") && !text.contains("needed?"), "{text}");
         }
+        let (name, reason) = ("load acquire → relaxed".to_owned(), "the time was over".to_owned());
+        let not_tried = vec![NotTried { line: 3, file: None, name, reason }];
+        let late = Table { not_tried, ..without }.for_terminal();
+        assert!(late.contains("no memory ordering was tried") && !late.contains("was found"), "{late}");
         let with = table(refuted, vec![row(Price::SameInstructions, None, None)]).for_terminal();
         assert!(with.contains("so that it says nothing of its variants"), "{with}");
     }

@@ -102,6 +102,13 @@ fn orderings_of_what_has_none_or_is_broken_are_refused() {
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
+    let counter = "static int n;\nvoid operation(struct thread *me) { __atomic_fetch_add(&n, 1, __ATOMIC_RELEASE); }\n\
+                   int check(struct thread *me) { return (uint64_t)n == me->executed; }\n";
+    for (setup, is_helped) in [("", true), ("void setup(struct thread *me) { n = 1; }\n", false)] {
+        fs::write(folder.path().join("a.c"), format!("{counter}{setup}")).unwrap();
+        let said = stderr(&measure(folder.path(), &["--cpu", "a.c"]));
+        assert!(said.contains("check() returned 0") && said.contains("in a function `setup`") == is_helped, "{said}");
+    }
     let output = measure(folder.path(), &["--cpu", "x = x + 1"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("no memory ordering was found that can be weakened"), "{}", stderr(&output));

@@ -17,7 +17,7 @@ use syncscope_core::{Domain, OwnCheck, OwnOperation, data_file};
 use syncscope_host::guard::temporary_folder;
 use syncscope_orderings::{
     Against, Change, Found, Model, NotTried, Ordering, Price, Row, Table, Test, Together, changed, difference, find,
-    largest_sets, with_included, without_meaning,
+    largest_sets, with_included, without_meaning, without_rows,
 };
 
 use self::side::Side;
@@ -207,8 +207,8 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Found {
 fn nothing_found(own: &OwnOperation, not_tried: &[NotTried]) -> Failure {
     let others: Vec<String> =
         not_tried.iter().map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}")).collect();
-    let others = if others.is_empty() { String::new() } else { format!(" (not tried: {})", others.join("; ")) };
-    Failure::CouldNot(format!("{}: no memory ordering was found that can be weakened{others}", own.id))
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) };
+    Failure::CouldNot(format!("{}: {}{others}", own.id, without_rows(not_tried)))
 }
 
 fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {
@@ -310,10 +310,13 @@ fn studied(
 
 /// Refuses an operation that fails its test unchanged: the test would say nothing of changes.
 fn refuse_failing(own: &OwnOperation, test: Option<&Test>) -> Result<(), Failure> {
-    match test.and_then(Test::failure) {
-        Some(how) => Err(Failure::CouldNot(format!("{} fails its check as it is: {how}", own.id))),
-        None => Ok(()),
-    }
+    let Some(how) = test.and_then(Test::failure) else { return Ok(()) };
+    let helps = if how.starts_with("check()") && own.helper("setup").is_none() {
+        "; variables of the file keep their values from sample to sample: set them in a function `setup`"
+    } else {
+        ""
+    };
+    Err(Failure::CouldNot(format!("{} fails its check as it is: {how}{helps}", own.id)))
 }
 
 impl Study {
