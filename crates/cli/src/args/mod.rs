@@ -10,7 +10,7 @@ use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::VERIFIED;
 use syncscope_papers::{Asked, folder};
@@ -277,8 +277,16 @@ fn one_line(error: &clap::Error) -> String {
     let message = message.replace("invalid digit found in string", &format!("a whole number is needed{list}"));
     let is_known = |word: &String| <Arguments as clap::CommandFactory>::command().find_subcommand(word).is_some();
     let command = crate::provenance::command_line().into_iter().nth(1).filter(is_known);
+    let of_compiler = if command.as_deref() == Some("measure") { remedy_of_compiler_option(error) } else { "" };
     let help = command.map_or("syncscope --help".to_owned(), |command| format!("syncscope {command} --help"));
-    format!("{} (see `{help}`)", range_in_words(message.trim_start_matches("error: ")))
+    format!("{}{of_compiler} (see `{help}`)", range_in_words(message.trim_start_matches("error: ")))
+}
+
+/// What to do with an unknown option of one letter, which may begin one of a compiler: `-march=native`, `-lnuma`.
+fn remedy_of_compiler_option(error: &clap::Error) -> &'static str {
+    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let is_short = error.kind() == ErrorKind::UnknownArgument && !argument.starts_with("--");
+    if is_short { "; CC or CXX takes the compiler's options: CC='cc -march=native -lnuma'" } else { "" }
 }
 
 /// `0 is not in 1..=100` as `0 is not between 1 and 100`; the largest number of a type is no bound that a user set.

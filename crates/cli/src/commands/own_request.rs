@@ -105,10 +105,9 @@ impl OwnRequest {
                 continue;
             }
             let found = if source.domain == Domain::Cpu {
-                if let Some(pragma) = own::ignored_pragma(&source.own, dtype)
-                    && ignored.insert(pragma.clone())
-                {
-                    terminal::note(&pragma);
+                let unread = [own::ignored_pragma(&source.own, dtype), own::ignored_flags(&source.own)];
+                for unread in unread.into_iter().flatten().filter(|unread| ignored.insert(unread.clone())) {
+                    terminal::note(&unread);
                 }
                 own::inspect(&source.own, &source.candidates, dtype)
             } else {

@@ -53,8 +53,10 @@ impl Source {
         };
         let headers = || with_included(Path::new(""), own.includes.clone(), &arguments.folders).0.into_iter().skip(1);
         let Some((file, wanted)) = file_of(code) else {
-            if code.trim().is_empty() {
-                return Err(Failure::Usage("the statement is empty".to_owned()));
+            let no_code =
+                [("", "the statement is empty"), ("-", "`-` is no code: save it to a file, and name the file")];
+            if let Some((_, why)) = no_code.iter().find(|(word, _)| *word == code.trim()) {
+                return Err(Failure::Usage((*why).to_owned()));
             }
             let is_word = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
             if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {

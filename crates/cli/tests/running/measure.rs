@@ -148,6 +148,33 @@ fn code_that_goes_wrong_ends_its_own_case() {
     );
 }
 
+/// Options of compilers, and the usual variables for them, are not silently without effect.
+#[test]
+fn options_for_the_compiler_have_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for option in ["-march=native", "-lnuma", "-std=c99", "-fopenmp", "-Wall", "-g"] {
+        let output = measure(folder.path(), &["--cpu", "x++", option]);
+        assert_eq!(output.status.code(), Some(2), "{option}: {}", stderr(&output));
+        assert!(error_line(&output).contains("CC='cc -march=native -lnuma'"), "{option}: {}", stderr(&output));
+    }
+    assert!(!error_line(&measure(folder.path(), &["--cpu", "x++", "--bogus"])).contains("CC="));
+    assert!(error_line(&measure(folder.path(), &["--cpu", "-"])).contains("save it to a file"));
+    for (code, name, said) in
+        [("x++", "CFLAGS", "CC='cc -O1 -g0'"), ("x.fetch_add(1)", "CXXFLAGS", "CXX='c++ -O1 -g0'")]
+    {
+        let mut command = Command::new(program());
+        command
+            .args(["measure", "--cpu", code, "--budget", "1ms"])
+            .env_remove(name)
+            .current_dir(folder.path())
+            .stdin(Stdio::null());
+        let said_of = |command: &mut Command| stderr(&command.output().unwrap());
+        assert!(!said_of(&mut command).contains("is not read"));
+        let noted = said_of(command.env(name, " -O1 -g0"));
+        assert!(noted.contains(&format!("note: {name} is not read; to add its options: {said}")), "{noted}");
+    }
+}
+
 /// A figure of code that starts threads is one on the CPU of the thread that starts them.
 #[test]
 fn code_that_starts_threads_or_processes_is_told_of_their_cpu() {

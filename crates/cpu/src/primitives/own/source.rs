@@ -352,6 +352,14 @@ pub(super) const USUAL_LEVEL: &str = "-O2";
 
 /// The compiler that these words name, with their options.
 fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) -> Result<CompilerOf, String> {
+/// Says that a usual variable with options, which no compiler reads by itself, is not read.
+pub fn ignored_flags(own: &OwnOperation) -> Option<String> {
+    let (variable, usual, ..) = language_of(own);
+    let name = format!("{}FLAGS", if is_cpp(own) { "CXX" } else { "C" });
+    let options = env::var(&name).ok().filter(|options| !options.trim().is_empty())?;
+    Some(format!("{name} is not read; to add its options: {variable}='{usual} {}'", options.trim()))
+}
+
     let (variable, usual, ending, standard) = language_of(own);
     let mut words = chosen.split_whitespace();
     let compiler = words.next().unwrap_or(usual);
