@@ -16,6 +16,7 @@ use syncscope_cpu::primitives::own;
 use syncscope_gpu::own::Inspector;
 use syncscope_orderings::Saving;
 use syncscope_report::export::answer::Answer;
+use syncscope_report::figure::percent;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
@@ -197,8 +198,7 @@ impl OwnRequest {
         }
         let Some(threshold) = self.arguments.fail_if_slower.map(|percentage| percentage.0) else { return Ok(outcome) };
         if let slower @ [_, ..] = compared.gate.slower() {
-            let percent = (1e6 * threshold).round() / 1e4;
-            terminal::note(&format!("slower by more than {percent} %: {}", slower.join("; ")));
+            terminal::note(&format!("slower by more than {}: {}", percent(threshold), slower.join("; ")));
         }
         compared.gate.outcome(outcome)
     }
@@ -232,7 +232,7 @@ impl OwnRequest {
                 };
                 ratios.extend(by_case(&comparison).into_iter().map(|compared| {
                     let case = of_launch(compared).unwrap_or(&compared.a.case);
-                    stored(compared, case, &beside, [first, other])
+                    stored(compared, case, (&beside, threshold), [first, other])
                 }));
                 let answer = |compared: &ComparedCase<'_>| {
                     let [case_a, case_b] = [compared.a, compared.b].map(|row| row.case.id());
@@ -368,7 +368,12 @@ struct Compared {
 }
 
 /// How the first operation compares with another one in a case, to be stored with the run.
-fn stored(compared: &ComparedCase<'_>, case: &Case, beside: &HashSet<CaseId>, names: [&str; 2]) -> OwnComparison {
+fn stored(
+    compared: &ComparedCase<'_>,
+    case: &Case,
+    judged: (&HashSet<CaseId>, f64),
+    names: [&str; 2],
+) -> OwnComparison {
     let [first, other] = names.map(str::to_owned);
     OwnComparison {
         first,
@@ -380,7 +385,7 @@ fn stored(compared: &ComparedCase<'_>, case: &Case, beside: &HashSet<CaseId>, na
         low: compared.low,
         high: compared.high,
         is_faster: Some(compared.change == Change::Faster),
-        words: change_in_words(beside, compared, names),
+        words: change_in_words(judged, compared, names),
     }
 }
 
@@ -401,8 +406,14 @@ fn remark_in_words(compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> St
     compared.remark([&format!(" ({other})"), &format!(" ({first})")])
 }
 
-/// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`.
-fn change_in_words(beside: &HashSet<CaseId>, compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> String {
+/// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`. A change below the
+/// threshold counts as none.
+fn change_in_words(
+    (beside, threshold): (&HashSet<CaseId>, f64),
+    compared: &ComparedCase<'_>,
+    [first, other]: [&str; 2],
+) -> String {
+    let limit = |word: &str| if threshold > 0.0 { format!(" {word} {}", percent(threshold)) } else { String::new() };
     let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), factor_in_words);
     let times = |invert: bool| {
         let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
@@ -415,8 +426,8 @@ fn change_in_words(beside: &HashSet<CaseId>, compared: &ComparedCase<'_>, [first
     let what = match compared.change {
         Change::Slower => format!("{} as expensive", times(false)),
         Change::Faster => format!("{} as fast", times(true)),
-        Change::Same => format!("{} the cost: the same{seen}", times(false)),
-        Change::Undecided => format!("{} the cost: no difference shown{seen}", times(false)),
+        Change::Same => format!("{} the cost: the same{}{seen}", times(false), limit("within")),
+        Change::Undecided => format!("{} the cost: no difference shown{}{seen}", times(false), limit("beyond")),
         Change::NotComparable => format!("not comparable: {}", remark_in_words(compared, [first, other])),
         Change::AnotherState => "the machine was in another state".to_owned(),
     };
@@ -440,7 +451,8 @@ fn in_words(
     by_loops: bool,
 ) -> String {
     let line = |compared: &ComparedCase<'_>| {
-        format!("{}: {}", parameters(compared), change_in_words(beside, compared, [first, other]))
+        let judged = (beside, comparison.threshold);
+        format!("{}: {}", parameters(compared), change_in_words(judged, compared, [first, other]))
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
@@ -588,6 +600,31 @@ mod tests {
     fn factors_have_four_digits() {
         let words = [0.5, 1.0499, 9.5, 12.3456, 281.545, 12_345.6].map(factor_in_words);
         assert_eq!(words, ["0.500", "1.050", "9.500", "12.35", "281.5", "12346"]);
+    }
+
+    /// A cost that is certainly 8 % higher is the same only within a limit, and the limit is part of the words.
+    #[test]
+    fn what_counts_as_the_same_is_said_with_its_limit() {
+        let row = Row::unmeasured(Case::new("cpu.own.line"), Verdict::Resolved);
+        let said = |change, threshold| {
+            let compared = ComparedCase {
+                a: &row,
+                b: &row,
+                change,
+                ratio: Some(1.083),
+                common_factor: 1.0,
+                low: Some(1.071),
+                high: Some(1.095),
+                equal_work: None,
+                p_value: None,
+                least_change: Some(1.133),
+            };
+            change_in_words((&HashSet::new(), threshold), &compared, ["a", "b"])
+        };
+        let of = |what: &str| format!("1.083 times (1.071 to 1.095) the cost: {what} (1.133 times or more would show)");
+        assert_eq!(said(Change::Same, 0.12), of("the same within 12 %"));
+        assert_eq!(said(Change::Undecided, 0.025), of("no difference shown beyond 2.5 %"));
+        assert_eq!(said(Change::Undecided, 0.0), of("no difference shown"));
     }
 
     #[test]
