@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use syncscope_core::engine::GROWING;
 use syncscope_core::own::is_own;
 use syncscope_core::run::{OwnComparison, Status};
 use syncscope_core::run_directory::RunDirectory;
@@ -190,7 +191,9 @@ impl OwnRequest {
             let (_, what) = row.evidence.as_deref()?.split_once(syncscope_gpu::own::SPILLS)?;
             Some((format!("{} {}{what}", row.case.primitive, syncscope_gpu::own::SPILLS), row))
         });
-        for (text, _) in in_groups(spilling) {
+        let growing = data.rows.iter().filter(|row| row.verdict.reason().starts_with(GROWING));
+        let growing = growing.map(|row| (format!("{}: {}", row.case.primitive, row.verdict.reason()), row));
+        for (text, _) in in_groups(spilling.chain(growing)) {
             terminal::warning(&text);
         }
         for text in &compared.texts {

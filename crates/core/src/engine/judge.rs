@@ -49,6 +49,12 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
                 .to_owned(),
         );
     }
+    if let Some(factor) = growth(observations) {
+        return Verdict::NonAdditive(format!(
+            "{GROWING} (the last sample of a measurement block {factor:.1} times as long as its first): the cost depends on what \
+             ran before"
+        ));
+    }
     match &costs.ns {
         Some(ns) if ns.count >= MIN_PAIRS as usize => match of_cost(ns, costs, basis) {
             Verdict::Resolved => {
@@ -66,6 +72,27 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
         }
         _ => Verdict::Interfered(summary(observations)),
     }
+}
+
+/// Begins the reason of a case whose samples become longer with each one: a list that is walked and never cleared.
+pub const GROWING: &str = "samples took longer and longer";
+
+/// The median factor by which the loop grows from the first pair of a measurement block to its last, if it grows in almost every
+/// block. Each block begins anew. (Of 93 CPU cases on a busy virtual machine, none grew by a tenth in more than 5 of 7 blocks.)
+fn growth(observations: &[Observation]) -> Option<f64> {
+    const FEWEST_BLOCKS: usize = 10;
+    const IN_MOST: f64 = 0.9;
+    const FACTOR: f64 = 1.2;
+    let mut ends: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
+    for pair in observations.iter().filter(|pair| pair.excluded.is_none()) {
+        let ticks = pair.test.0 as f64;
+        ends.entry((pair.process, pair.block)).and_modify(|[_, last]| *last = ticks).or_insert([ticks, f64::NAN]);
+    }
+    let factors: Vec<f64> =
+        ends.values().map(|[first, last]| last / first).filter(|factor| factor.is_finite()).collect();
+    let grown = factors.iter().filter(|factor| **factor > FACTOR).count();
+    (factors.len() >= FEWEST_BLOCKS && grown as f64 >= IN_MOST * factors.len() as f64)
+        .then(|| stats::median(&factors))?
 }
 
 /// A cost is certainly below a limit if its interval ends below this fraction of the limit. The margin allows for clocks
@@ -321,6 +348,33 @@ mod tests {
         assert_eq!(of(steady).0, Verdict::Resolved, "cycles are narrow where the clock changes");
         let neither = (0..60).map(|number| (10.0 + 3.0 * apart(number / 2), 20.0 + 6.0 * apart(number / 2)));
         assert_eq!(of(neither).0.name(), "Noisy");
+    }
+
+    /// State that grows has no cost of one operation, whatever the interval; a block of noise or a slow first sample is no growth.
+    #[test]
+    fn a_loop_that_grows_from_sample_to_sample_is_not_additive() {
+        let of = |ticks: fn(u32, u64) -> u64| {
+            let blocks = 1..=12;
+            let pair = |block: u32, pair: u64| {
+                let test = crate::Ticks(ticks(block, pair));
+                Observation { pair, block, test, ..Observation::example() }
+            };
+            let pairs: Vec<Observation> = blocks.flat_map(|block| (0..3).map(move |at| pair(block, at))).collect();
+            verdict(&Check::Ok, &pairs, &Costs::of(&pairs, &States::default()), &basis())
+        };
+        let grown = of(|_, pair| 100 + 50 * pair);
+        assert!(matches!(&grown, Verdict::NonAdditive(reason) if reason.starts_with(GROWING)), "{grown:?}");
+        assert!(grown.reason().contains(" 2.0 times as long"), "{grown:?}");
+        for steady in [
+            of(|_, _| 150),
+            of(|_, pair| 200 - 50 * pair),
+            of(|block, pair| if block % 4 == 0 { 200 } else { 100 + 50 * pair }),
+            of(|_, pair| 100 + 5 * pair),
+            // A machine that becomes slower during the run.
+            of(|block, _| 100 * u64::from(block)),
+        ] {
+            assert_eq!(steady, Verdict::Resolved);
+        }
     }
 
     #[test]
