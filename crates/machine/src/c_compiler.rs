@@ -105,6 +105,30 @@ pub fn refusal(
     run(compiler, source, &[], &temporary_folder()?.path().join("nothing"), limit, is_cancelled)
 }
 
+/// The files that a text includes, without those of the system; `None` if the compiler does not say.
+pub fn included(
+    mut compiler: Command,
+    source: (&str, &str),
+    limit: Duration,
+    is_cancelled: impl Fn() -> bool,
+) -> Option<Vec<PathBuf>> {
+    let work = temporary_folder().ok()?;
+    let rules = work.path().join("rules");
+    compiler.args(["-MM", "-MT", "x", "-MF"]).arg(&rules);
+    let refused = run(compiler, source, &[], &work.path().join("nothing"), limit, is_cancelled).ok()?;
+    let text = fs::read_to_string(rules).ok().filter(|_| refused.is_none())?;
+    Some(prerequisites(&text).filter(|file| !file.starts_with(work.path())).collect())
+}
+
+/// The files behind the colon of a rule for `make`.
+fn prerequisites(rule: &str) -> impl Iterator<Item = PathBuf> {
+    const SPACE: &str = "\0";
+    let files = rule.split_once(':').map_or("", |(_, files)| files);
+    let files = files.replace("\\\n", " ").replace("\\ ", SPACE).replace("$$", "$").replace("\\#", "#");
+    let files: Vec<PathBuf> = files.split_whitespace().map(|file| file.replace(SPACE, " ").into()).collect();
+    files.into_iter()
+}
+
 /// Runs a compiler on the text, which lies in a temporary folder of this process next to the output. Returns all messages if it
 /// refuses the text. A compiler that is ended from outside is started a second time.
 fn run(
@@ -200,6 +224,13 @@ mod tests {
         assert!(!of(io::ErrorKind::NotFound.into()).contains(';'));
         // EMFILE of Linux.
         assert!(of(io::Error::from_raw_os_error(24)).ends_with("; allow more open files (`ulimit -n`)"));
+    }
+
+    #[test]
+    fn the_files_of_a_rule_may_have_spaces() {
+        let rule = "x: /tmp/source.c a/in\\ ner.h \\\n b$$c.h d\\#.h\n";
+        let files: Vec<PathBuf> = prerequisites(rule).collect();
+        assert_eq!(files, ["/tmp/source.c", "a/in ner.h", "b$c.h", "d#.h"].map(PathBuf::from));
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn place(name: &str, layout: u32) -> u32 {
 }
 
 /// A seed from a name and a number (Fowler, Noll and Vo, FNV-1a).
-fn seed(name: &str, number: u32) -> u64 {
+pub(super) fn seed(name: &str, number: u32) -> u64 {
     let bytes = name.bytes().chain(number.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -1,9 +1,10 @@
 //! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `calls.rs` finds what they call in
-//! libraries, `source.rs` makes a shared library of one, `layout.rs` decides where its code lies, `library.rs` loads it and runs
-//! its loops, and `trials.rs` tries whether it keeps its promise. This file holds the operations that were named on the command
-//! line.
+//! libraries, `headers.rs` which files they include, `source.rs` makes a shared library of one, `layout.rs` decides where its
+//! code lies, `library.rs` loads it and runs its loops, and `trials.rs` tries whether it keeps its promise. This file holds the
+//! operations that were named on the command line.
 
 mod calls;
+mod headers;
 mod inspection;
 mod layout;
 mod library;
@@ -137,9 +138,11 @@ const PROOFS: u64 = 50;
 const OF_A_LINE: u32 = 16;
 
 impl OwnPrograms {
-    /// The compilers of all operations, by the variables that name them.
+    /// What decides the code of all operations besides their sources: the compilers, by the variables that name them, and hashes
+    /// of the headers.
     pub(crate) fn compilers(&self) -> BTreeMap<String, String> {
-        source::compilers(self.code.on(Domain::Cpu))
+        let of_code = || self.code.on(Domain::Cpu);
+        source::compilers(of_code()).into_iter().chain(headers::hashes(of_code())).collect()
     }
 
     pub(crate) fn new(code: OwnCode) -> Self {

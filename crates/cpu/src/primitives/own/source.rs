@@ -184,6 +184,11 @@ fn place(cancel: Cancel) -> &'static (PathBuf, Cancel) {
     PLACE.get_or_init(|| (env::current_dir().unwrap_or_default(), cancel))
 }
 
+/// The folder in which everything is compiled.
+pub(super) fn folder() -> &'static Path {
+    &place(Cancel::new()).0
+}
+
 /// A compiler with its options.
 #[derive(Debug)]
 pub(super) struct CompilerOf {
@@ -202,7 +207,7 @@ pub(super) struct CompilerOf {
 impl CompilerOf {
     /// The compiler's command, with further options.
     pub(super) fn command(&self, more: &[&str]) -> Command {
-        let (folder, _) = place(Cancel::new());
+        let folder = folder();
         let mut command = Command::new(&self.program);
         command.args(&self.options).args(more);
         if folder.is_dir() {
@@ -347,11 +352,6 @@ pub(super) fn compiler_among(
     of_words(own, (dtype, has_work), &chosen)
 }
 
-/// The optimization level where the user asks for none.
-pub(super) const USUAL_LEVEL: &str = "-O2";
-
-/// The compiler that these words name, with their options.
-fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) -> Result<CompilerOf, String> {
 /// Says that a usual variable with options, which no compiler reads by itself, is not read.
 pub fn ignored_flags(own: &OwnOperation) -> Option<String> {
     let (variable, usual, ..) = language_of(own);
@@ -360,6 +360,11 @@ pub fn ignored_flags(own: &OwnOperation) -> Option<String> {
     Some(format!("{name} is not read; to add its options: {variable}='{usual} {}'", options.trim()))
 }
 
+/// The optimization level where the user asks for none.
+pub(super) const USUAL_LEVEL: &str = "-O2";
+
+/// The compiler that these words name, with their options.
+fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) -> Result<CompilerOf, String> {
     let (variable, usual, ending, standard) = language_of(own);
     let mut words = chosen.split_whitespace();
     let compiler = words.next().unwrap_or(usual);
