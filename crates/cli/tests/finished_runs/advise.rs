@@ -28,6 +28,15 @@ fn advice(words: &[&str]) -> Vec<Value> {
     value["advice"].as_array().unwrap().clone()
 }
 
+/// The line below the table speaks of intervals only where there are any.
+#[test]
+fn the_overview_of_published_figures_has_no_intervals() {
+    let last = |run: &str| stdout(&["advise", &stored(run)]).split("\n\n").last().unwrap().replace('\n', " ");
+    assert!(last("h200").contains("run-to-run"), "{}", last("h200"));
+    let published = last("published-system1");
+    assert!(published.contains("no intervals") && !published.contains("run-to-run"), "{published}");
+}
+
 #[test]
 fn every_need_has_a_line_and_what_is_taken_is_certain() {
     let needs = ["count-events", "protect", "phases", "hand-over", "wait", "reduce", "end-gpu-phase"];

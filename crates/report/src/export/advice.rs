@@ -5,6 +5,7 @@ use syncscope_core::run::shown::ROUGH_UP_TO;
 
 use super::answer::Answer;
 use crate::analysis::questions::advice::{Advice, Candidate, Choice, CostFigure, Decision, RunnerUp, side_name};
+use crate::analysis::questions::{WITHOUT_INTERVALS, lacks_intervals};
 use crate::grid::{self, Grid};
 use crate::harmless::{plain, plain_lines};
 use crate::wrap::wrap;
@@ -40,7 +41,9 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
-    let about = format!("Intervals have at least 95 % confidence; intervals of costs are run-to-run.{warning}");
+    let intervals = "Intervals have at least 95 % confidence; intervals of costs are run-to-run.";
+    let about = if lacks_intervals(data) { WITHOUT_INTERVALS } else { intervals };
+    let about = format!("{about}{warning}");
     format!("{}\n\n{}\n\n{}", plain(&heading(data)), table_of(answers, width), wrap(&about, width, "").join("\n"))
 }
 

@@ -148,9 +148,9 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     shown.first()?;
     let chart = Spec::Table { title: None, lines, columns: shown.iter().map(ToString::to_string).collect() };
     let has = |on_cpu: bool| shown.iter().any(|name| (*name == CPU_COLUMN) == on_cpu);
-    let cpu = has(true).then(|| "CPU fences are timed on one thread.".to_owned());
+    let cpu = has(true).then(|| "In the table, CPU fences are timed on one thread.".to_owned());
     let gpu = has(false).then(|| {
-        "GPU fences are timed on one warp; __threadfence(), __threadfence_block() and \
+        "In the table, GPU fences are timed on one warp; __threadfence(), __threadfence_block() and \
                   __threadfence_system() are sequentially consistent fences."
             .to_owned()
     });

@@ -294,7 +294,7 @@ fn said_once(certain: &[Outcome]) -> String {
 }
 
 /// The text in place of sentences for figures without intervals, such as those of other tools.
-const WITHOUT_INTERVALS: &str =
+pub(crate) const WITHOUT_INTERVALS: &str =
     "These figures have no intervals; figures that differ by less than a factor of two may be equal.";
 
 /// Says what a run without intervals holds.
@@ -312,7 +312,7 @@ fn without_intervals(data: &RunData) -> String {
 
 /// Whether the figures were imported without intervals. A row of ours whose pairs were excluded has none either, but says
 /// why itself.
-fn lacks_intervals(data: &RunData) -> bool {
+pub(crate) fn lacks_intervals(data: &RunData) -> bool {
     let mut figures = data.rows.iter().filter(|row| row.ns.is_some());
     let is_imported = |row: &Row| matches!(row.verdict, Verdict::Imported(_));
     data.rows.iter().any(is_imported) && figures.all(|row| row.ns_within.or(row.ns_interval).is_none())

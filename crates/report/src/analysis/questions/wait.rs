@@ -62,12 +62,13 @@ fn wake_ups(data: &RunData, us: f64) -> Option<Contest<'_>> {
     Some(Peers::of(data, Role::Wake, |case| asleep_us(case) == nearest, Size::Fewest)?.contest(Basis::Run))
 }
 
-/// The cheapest wake-ups after sleeps longer than the shortest: "18.0 µs after 200 µs asleep, 40.0 µs after 2.00 ms asleep".
+/// The cheapest wake-ups after sleeps longer than the shortest: "18.0 µs after 200 µs asleep (futex), 40.0 µs after 2.00 ms
+/// asleep (condvar)".
 pub(super) fn after_longer_sleeps(data: &RunData) -> Option<String> {
     let after = |us: u32| {
         let contest = wake_ups(data, us.into())?;
-        let (_, known) = contest.least()?;
-        Some(format!("{known} {}", slept(data.case(known.index))?))
+        let (entrant, known) = contest.least()?;
+        Some(format!("{known} {} ({})", slept(data.case(known.index))?, entrant.name))
     };
     let longer: Vec<String> = sleeps_us(data).into_iter().skip(1).filter_map(after).collect();
     (!longer.is_empty()).then(|| longer.join(", "))
@@ -326,7 +327,7 @@ mod tests {
         run.rows.splice(8..10, sleeps.map(|(name, us, ns)| woken(name, us, ns)));
         let text = said_of(spin_or_sleep, &run).unwrap().unwrap();
         assert!(text.contains("waits of up to 5.90 µs") && text.contains("(futex, after 20.0 µs asleep)"), "{text}");
-        assert_eq!(after_longer_sleeps(&run).as_deref(), Some("17.0 µs after 200 µs asleep"));
+        assert_eq!(after_longer_sleeps(&run).as_deref(), Some("17.0 µs after 200 µs asleep (park)"));
         let of = |us: u64| asked(&run, Some(Duration::from_micros(us))).remove(0).1;
         assert_eq!([1, 30, 300].map(of), ["spin_hint", "futex", "park"].map(|name| Ok(name.into())));
         run.rows.push(woken("futex", 2000, 34_000.0));
