@@ -22,10 +22,12 @@ fn is_small(case: &Case) -> bool {
     case.blocks.is_some_and(|blocks| blocks <= 2) && case.threads.is_some_and(|threads| threads <= 256)
 }
 
-/// Runs both kernels and the check of each case once, and ignores the times.
+/// Runs both kernels and the check of each case once, after its name, and ignores the times.
 fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
     laboratory.prepare(cases, &mut |_, _| {});
     for case in cases {
+        // What a tool reports below this line is of this case.
+        println!("{case}");
         let mut experiment = match laboratory.experiment(case) {
             Ok(experiment) => experiment,
             Err(Refusal::Skipped(_)) => continue,
