@@ -123,16 +123,11 @@ const IMPLIED: [(&str, usize); 13] = [
     ("flag_test", 0),
 ];
 
-/// The scopes of `cuda::atomic_ref` and those of the compiler's functions, the narrowest first.
+/// The scopes of `cuda::atomic_ref` and those of the compiler's functions, the narrowest first. The scope of one thread is left
+/// out: it orders nothing between threads, and no instruction differs from those of the block.
 const SCOPES: [&[&str]; 2] = [
-    &["thread_scope_thread", "thread_scope_block", "thread_scope_device", "thread_scope_system"],
-    &[
-        "__NV_THREAD_SCOPE_THREAD",
-        "__NV_THREAD_SCOPE_BLOCK",
-        "__NV_THREAD_SCOPE_CLUSTER",
-        "__NV_THREAD_SCOPE_DEVICE",
-        "__NV_THREAD_SCOPE_SYSTEM",
-    ],
+    &["thread_scope_block", "thread_scope_device", "thread_scope_system"],
+    &["__NV_THREAD_SCOPE_BLOCK", "__NV_THREAD_SCOPE_CLUSTER", "__NV_THREAD_SCOPE_DEVICE", "__NV_THREAD_SCOPE_SYSTEM"],
 ];
 
 /// The orderings that functions of these names reach, or all orderings of the source if no name is given.

@@ -162,12 +162,13 @@ fn functions_of_nvidias_compiler_have_orders_and_scopes() {
             "1 __NV_THREAD_SCOPE_DEVICE: __NV_THREAD_SCOPE_CLUSTER",
             "2 __nv_atomic_compare_exchange_n acq_rel: acquire, release, relaxed",
             "2 __nv_atomic_compare_exchange_n acquire (in vain): relaxed",
-            "2 __NV_THREAD_SCOPE_BLOCK: __NV_THREAD_SCOPE_THREAD",
             "3 __nv_atomic_thread_fence seq_cst: acq_rel, left out",
             "3 __NV_THREAD_SCOPE_SYSTEM: __NV_THREAD_SCOPE_DEVICE",
         ]
     );
     assert!(variants(source, true)[0].contains("__NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE"));
+    // The scope of one thread orders nothing between threads, whatever its instructions are.
+    assert!(orderings("cuda::atomic_ref<int, cuda::thread_scope_block> r(x);", true).is_empty());
 }
 
 /// Other names of the type are recognized, and orders that are not tried are named.
