@@ -367,6 +367,11 @@ fn the_heap_and_static_variables_are_those_of_a_program() {
                        return old == 0 && s.first->v == 1 + (int)me->executed / (int)me->threads; }\n";
     let said = of(&format!("#include <cstdlib>\n{constructed}"), TIME_OF_THE_RIGHT);
     assert!(matches!(said, Model::NotRefuted(_)), "{said:?}");
+    let shared = "#include <memory>\nstd::shared_ptr<int> p;\nvoid setup(struct thread *) { p = std::make_shared<int>(3); }\n\
+                  void operation(struct thread *me) { std::shared_ptr<int> q = p; me->value = *q; }\n\
+                  int check(struct thread *) { return p.use_count() == 1; }\n";
+    let said = of(shared, TIME_OF_THE_RIGHT);
+    assert!(matches!(said, Model::NotRefuted(_)), "{said:?}");
     let hazard = |scan: &str, clear: &str| {
         format!(
             "struct h {{ std::atomic<int *> head, used; }};\n\

@@ -251,7 +251,11 @@ static void *pages(size_t size) {
     return found;
 }
 
+// Whether a process has one thread: a library may then leave out its atomic updates, as `std::shared_ptr` does.
+extern char __libc_single_threaded __attribute__((weak));
+
 static void open_model(void) {
+    if (&__libc_single_threaded != NULL) __libc_single_threaded = 0;
     // The heap has to begin before the program's variables are saved.
     all = pages(sizeof *all), graph = &all->graph, allocate(1, 0);
     dl_iterate_phdr(find_local, NULL);
