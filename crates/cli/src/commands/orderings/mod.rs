@@ -311,7 +311,7 @@ fn studied(
 /// Refuses an operation that fails its test unchanged: the test would say nothing of changes.
 fn refuse_failing(own: &OwnOperation, test: Option<&Test>) -> Result<(), Failure> {
     let Some(how) = test.and_then(Test::failure) else { return Ok(()) };
-    let helps = if how.starts_with("check()") && own.helper("setup").is_none() {
+    let helps = if ["check()", "is due"].iter().any(|word| how.contains(word)) && own.helper("setup").is_none() {
         "; variables of the file keep their values from sample to sample: set them in a function `setup`"
     } else {
         ""
