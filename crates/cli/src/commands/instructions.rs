@@ -14,7 +14,7 @@ use crate::commands::own_request::OwnRequest;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Compares the first operation of each side with the others, and shows the differences.
+/// Compares operations in pairs, as `measure --against` does, and shows the differences.
 ///
 /// # Errors
 /// If there is nothing to compare, or an operation does not compile.
@@ -29,11 +29,9 @@ pub(super) fn compare_instructions(arguments: &MeasureArguments) -> Result<Outco
     let code = instructions_of(&request, arguments)?;
     let (mut compared, mut outcome) = (0, Outcome::Done);
     for side in [Domain::Cpu, Domain::Gpu] {
-        let mut ids = request.operations.iter().map(|own| &own.id).filter(|id| id.starts_with(side.as_str()));
-        let Some(first) = ids.next() else { continue };
-        for other in ids {
+        for [first, other] in request.pairs(side) {
             compared += 1;
-            let (a, b) = (&code[first], &code[other]);
+            let (a, b) = (&code[&first], &code[&other]);
             let text = if a == b {
                 let aside = if side == Domain::Gpu { " by name; registers and constants are not compared" } else { "" };
                 format!("{first} and {other}: the same {} instructions{aside}", a.len())

@@ -14,6 +14,7 @@ mod instructions;
 mod list;
 mod orderings;
 mod own_launch;
+mod own_pairs;
 mod own_ratios;
 mod own_request;
 mod own_source;

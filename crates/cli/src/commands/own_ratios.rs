@@ -1,10 +1,12 @@
-//! The ratios of two operations of a user that were measured in turn, in each layout of the code or each pass.
+//! The ratios of two operations of a user that were measured in turn, in each layout of the code or each pass, and where their order
+//! changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use syncscope_core::run::samples::StoredPair;
 use syncscope_core::stats::{layouts, median};
-use syncscope_core::{CaseId, Disturbance, Domain};
+use syncscope_core::{Case, CaseId, Disturbance, Domain};
+use syncscope_report::Change;
 
 /// For each case of the second operation, the ratios of the first one's cost to its cost: the user asks about the first. Also
 /// the cases in which both operations had neighbours on their cores.
@@ -56,6 +58,38 @@ fn costs_of_passes(pairs: &[StoredPair], set_aside: Option<&str>, cost: fn(&Stor
 fn time_of_loops(pair: &StoredPair) -> f64 {
     let [baseline, test] = [pair.baseline_ticks, pair.test_ticks].map(|ticks| ticks.0 as f64);
     pair.ns * (test + baseline) / (test - baseline)
+}
+
+/// ` (1 thread close)`; empty without parameters.
+pub(super) fn in_brackets(case: &Case) -> String {
+    Some(case.parameters()).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
+}
+
+/// The number of threads or blocks from which the other one of two operations is cheaper, where the order changes once.
+pub(super) fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String> {
+    type Axis = (&'static str, fn(&mut Case) -> &mut Option<u32>);
+    const AXES: [Axis; 2] = [("threads", |case| &mut case.threads), ("blocks", |case| &mut case.blocks)];
+    let mut found = Vec::new();
+    for (unit, of) in AXES {
+        // For each combination of the other parameters: the number, and whether the first operation is cheaper.
+        let mut lines: BTreeMap<Case, Vec<(u32, bool)>> = BTreeMap::new();
+        for (case, change) in cases {
+            let mut rest = (*case).clone();
+            let number = of(&mut rest).take();
+            if let (Some(number), Change::Faster | Change::Slower) = (number, change) {
+                lines.entry(rest).or_default().push((number, *change == Change::Faster));
+            }
+        }
+        for (rest, mut line) in lines {
+            line.sort_unstable();
+            let switches: Vec<&[(u32, bool)]> = line.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
+            if let [[_, (number, first_is_cheaper)]] = switches[..] {
+                let cheaper = if *first_is_cheaper { first } else { other };
+                found.push(format!("{cheaper} is cheaper from {number} {unit} on{}", in_brackets(&rest)));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -121,5 +155,21 @@ mod tests {
                 found.len()
             );
         }
+    }
+
+    #[test]
+    fn where_the_answer_changes_once_it_is_said() {
+        use Change::{Faster, Same, Slower, Undecided};
+        let case = |threads, blocks| Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.a") };
+        let cases = [case(1, 1), case(2, 1), case(4, 1), case(8, 1), case(1, 2), case(8, 2)];
+        let said = |changes: [Change; 6]| -> Vec<String> {
+            let compared: Vec<(&Case, Change)> = cases.iter().zip(changes).collect();
+            crossings(&compared, "a", "b")
+        };
+        let once = said([Faster, Undecided, Slower, Slower, Same, Slower]);
+        assert_eq!(once, ["b is cheaper from 4 threads on (1 block)"]);
+        assert_eq!(said([Faster, Slower, Faster, Faster, Faster, Faster]), [""; 0], "to and fro");
+        let blocks = said([Slower, Slower, Slower, Slower, Faster, Slower]);
+        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 thread)".to_owned()), "{blocks:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! The user's code and questions: the operations of `syncscope measure`, and what is said of their rows.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use syncscope_core::engine::GROWING;
@@ -23,7 +23,8 @@ use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_tur
 use crate::args::{MeasureArguments, RunArguments};
 use crate::commands::gate::Gate;
 use crate::commands::own_launch;
-use crate::commands::own_ratios::ratios_of_cases;
+use crate::commands::own_pairs::Pairs;
+use crate::commands::own_ratios::{crossings, ratios_of_cases};
 use crate::commands::own_source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
@@ -206,20 +207,28 @@ impl OwnRequest {
         compared.gate.outcome(outcome)
     }
 
-    /// Compares the first operation of each side with the others.
+    /// The pairs of ids of a side that are compared. Tells which ones have no counterpart.
+    pub(super) fn pairs(&self, domain: Domain) -> Vec<[String; 2]> {
+        let Pairs { compared, left_out } = Pairs::of(&self.operations, domain, &self.only(), &self.arguments);
+        for id in left_out {
+            terminal::note(&format!("{id} has no counterpart with its name and is not compared"));
+        }
+        compared
+    }
+
+    /// Compares the operations of each side.
     fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<Compared, Failure> {
-        let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut answers) = (Vec::new(), String::new(), Vec::new());
         let Compared { mut gate, mut texts, mut ratios } = Compared::default();
-        let pairs = directory.read_samples()?;
+        let samples = directory.read_samples()?;
+        let is_asked = !self.arguments.against.is_empty();
         for domain in [Domain::Cpu, Domain::Gpu] {
-            let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
-            let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
-            for other in of_domain.filter(|id| !self.is_region(id)) {
+            let pairs = if is_asked { self.pairs(domain) } else { Vec::new() };
+            for [first, other] in pairs.iter().filter(|[_, other]| !self.is_region(other)) {
                 let [a, b] = self.both(data, [first, other]);
                 let by_loops = self.are_compared_by_loops([first, other]);
-                let (of_cases, beside) = ratios_of_cases([&a.1, &b.1], &pairs, domain, by_loops);
+                let (of_cases, beside) = ratios_of_cases([&a.1, &b.1], &samples, domain, by_loops);
                 let comparison = compare_in_turn(&b.0, &a.0, threshold, &of_cases);
                 if comparison.cases.is_empty() {
                     let text = format!("{first} and {other} have no case in common");
@@ -352,11 +361,6 @@ fn in_parameters(case: &Case) -> String {
     Some(case.parameters()).filter(|text| !text.is_empty()).unwrap_or_else(|| "one launch".to_owned())
 }
 
-/// ` (1 thread close)`; empty without parameters.
-pub(super) fn in_brackets(case: &Case) -> String {
-    Some(case.parameters()).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
-}
-
 /// Whether a row has an answer about a cost, even that there is none.
 pub(super) fn has_answer(row: &Row) -> bool {
     row.ns.is_some() || matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Elided(_))
@@ -463,33 +467,6 @@ fn in_words(
     let heading = std::iter::once(format!("\n{first} against {other}, measured in turn{what}:"));
     let lines = heading.chain(by_case(comparison).into_iter().map(line)).chain(crossings(&compared, first, other));
     lines.collect::<Vec<_>>().join("\n  ")
-}
-
-/// The number of threads or blocks from which the other one of two operations is cheaper, where the order changes once.
-fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String> {
-    type Axis = (&'static str, fn(&mut Case) -> &mut Option<u32>);
-    const AXES: [Axis; 2] = [("threads", |case| &mut case.threads), ("blocks", |case| &mut case.blocks)];
-    let mut found = Vec::new();
-    for (unit, of) in AXES {
-        // For each combination of the other parameters: the number, and whether the first operation is cheaper.
-        let mut lines: BTreeMap<Case, Vec<(u32, bool)>> = BTreeMap::new();
-        for (case, change) in cases {
-            let mut rest = (*case).clone();
-            let number = of(&mut rest).take();
-            if let (Some(number), Change::Faster | Change::Slower) = (number, change) {
-                lines.entry(rest).or_default().push((number, *change == Change::Faster));
-            }
-        }
-        for (rest, mut line) in lines {
-            line.sort_unstable();
-            let switches: Vec<&[(u32, bool)]> = line.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
-            if let [[_, (number, first_is_cheaper)]] = switches[..] {
-                let cheaper = if *first_is_cheaper { first } else { other };
-                found.push(format!("{cheaper} is cheaper from {number} {unit} on{}", in_brackets(&rest)));
-            }
-        }
-    }
-    found
 }
 
 /// Whether threads wait for each other in an operation.
@@ -628,21 +605,5 @@ mod tests {
         assert_eq!(said(Change::Same, 0.12), of("the same within 12 %"));
         assert_eq!(said(Change::Undecided, 0.025), of("no difference shown beyond 2.5 %"));
         assert_eq!(said(Change::Undecided, 0.0), of("no difference shown"));
-    }
-
-    #[test]
-    fn where_the_answer_changes_once_it_is_said() {
-        use Change::{Faster, Same, Slower, Undecided};
-        let case = |threads, blocks| Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.a") };
-        let cases = [case(1, 1), case(2, 1), case(4, 1), case(8, 1), case(1, 2), case(8, 2)];
-        let said = |changes: [Change; 6]| -> Vec<String> {
-            let compared: Vec<(&Case, Change)> = cases.iter().zip(changes).collect();
-            crossings(&compared, "a", "b")
-        };
-        let once = said([Faster, Undecided, Slower, Slower, Same, Slower]);
-        assert_eq!(once, ["b is cheaper from 4 threads on (1 block)"]);
-        assert_eq!(said([Faster, Slower, Faster, Faster, Faster, Faster]), [""; 0], "to and fro");
-        let blocks = said([Slower, Slower, Slower, Slower, Faster, Slower]);
-        assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 thread)".to_owned()), "{blocks:?}");
     }
 }
