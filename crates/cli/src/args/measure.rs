@@ -100,7 +100,7 @@ pub(crate) struct MeasureArguments {
     /// Compile only: exit code 3 if the machine code differs from --against's
     #[arg(long, requires = "against", conflicts_with_all = ["orderings", "fail_if_slower", "export_json", "export_markdown"])]
     pub(crate) instructions: bool,
-    /// Exit with code 3 if the first operation is slower, by more than this, than one it is compared with
+    /// Exit with code 3 if an operation is slower, by more than this, than the one it is compared with
     #[arg(long, value_name = "PERCENT")]
     pub(crate) fail_if_slower: Option<Percentage>,
     /// Also write the rows, or the comparison, as JSON, - for stdout
