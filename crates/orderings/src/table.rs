@@ -256,6 +256,9 @@ fn grouped(number: u64) -> String {
 /// The column heads of [`Table::cells`].
 pub const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
 
+/// What no bound of the model includes.
+const LIMIT: &str = "; it never lets a store overtake an earlier load (load buffering)";
+
 /// The text in place of rows, where some orderings may have been left out.
 pub fn without_rows(not_tried: &[NotTried]) -> &'static str {
     if not_tried.is_empty() {
@@ -355,7 +358,10 @@ impl Table {
                 ));
             }
             Some(model @ Model::NotRefuted(_)) => {
-                lines.push(format!("the model does not refute the code as it is: {}", model.in_words(&self.subject)));
+                let passes = self.rows.iter().any(|row| matches!(row.model, Some(Model::NotRefuted(_))));
+                let limit = if passes { LIMIT } else { "" };
+                let said = model.in_words(&self.subject);
+                lines.push(format!("the model does not refute the code as it is: {said}{limit}"));
             }
             Some(model @ Model::Cannot(_)) => lines.push(format!("the code is {}", model.in_words(&self.subject))),
             None => {}
@@ -515,6 +521,11 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("not tried: line 3, volatile: it names no ordering"), "{text}");
+        // Without load buffering, some necessary orderings are not refuted.
+        assert!(text.contains("(up to 5 deviations); it never lets a store overtake an earlier load"), "{text}");
+        let refuted = Model::parse("broken race 2 0 0 1 1 1 1 1\n", &Files::new());
+        let rows = vec![row(Price::SameInstructions, Some(refuted), None)];
+        assert!(!Table { rows, ..table.clone() }.for_terminal().contains("overtake"), "no row depends on it");
         assert!(table.as_markdown().contains("| 7 | exchange acquire → relaxed | same instructions |"));
         let answer = |model| Table { model, cheapest: Some(Together::default()), ..table.clone() }.answer().unwrap();
         assert!(answer(Some(held())).contains("no test and no model refutes"));
