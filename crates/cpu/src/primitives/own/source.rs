@@ -576,6 +576,7 @@ fn end_of_quoted(text: &str, quote: char) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::inspection::{body_of, inspect};
+    use super::super::library::Loops;
     use super::*;
 
     fn error(text: &str, file: Option<&str>) -> String {
@@ -812,8 +813,7 @@ mod tests {
             let words = format!("cc -L{space}{} -lshared_three", folder.path().display());
             let compiled = compile_with(&own, of_words(&own, (Dtype::I32, false), &words).unwrap()).unwrap();
             let library = compiled.library(0).unwrap();
-            // SAFETY: the libraries are those above.
-            let loaded = unsafe { libloading::Library::new(library.path().join(LIBRARY)) };
+            let loaded = Loops::load(&library.path().join(LIBRARY));
             assert!(loaded.is_ok(), "{words}: {loaded:?}");
         }
     }
