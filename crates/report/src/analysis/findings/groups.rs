@@ -67,7 +67,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
             let one_warp = at(&rows, (1, WARP))?;
             (!is_nop(&one_warp)).then_some(one_warp)
         };
-        let part = |name, group| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
+        let part = |name, group| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block", &block)));
         let divergent = || part("a divergent warp", "divergent");
         // The paper's warps were converged; a divergent one is another operation.
         part("a converged warp", "converged").or_else(|| {

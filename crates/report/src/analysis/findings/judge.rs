@@ -4,7 +4,7 @@ use syncscope_core::Domain;
 use syncscope_core::sets::unique;
 
 use super::super::contest::Known;
-use super::super::phrases::joined;
+use super::super::phrases::{enumerated, joined};
 use super::{Outcome, Truth};
 use crate::figure;
 use crate::naming;
@@ -147,6 +147,20 @@ impl Unit {
         if rows.into_iter().all(has_cycles) { Self::Cycles } else { Self::Time }
     }
 
+    /// The unit of a sentence with these factors, each of the first cost over the second one. Factors are of times. Because the
+    /// clock changed in between, the quotient of the cycles may lie outside the factor's interval; the sentence then shows times.
+    fn of_factors<'k, 'd: 'k>(pairs: impl IntoIterator<Item = (&'k Known<'d>, &'k Known<'d>)>) -> Self {
+        let is_of_cycles = |(a, b): (&Known<'_>, &Known<'_>)| {
+            let quotient = a.cycles_figure()?.value() / b.cycles_figure()?.value();
+            let ratio = a.over(b);
+            let is_inside =
+                ratio.low.is_none_or(|low| low <= quotient) && ratio.high.is_none_or(|high| quotient <= high);
+            let is_shown = is_inside || figure::ratio(quotient) == figure::ratio(ratio.point);
+            Some(Self::of([a, b]) == Self::Cycles && is_shown)
+        };
+        if pairs.into_iter().all(|pair| is_of_cycles(pair) == Some(true)) { Self::Cycles } else { Self::Time }
+    }
+
     /// `14.0 cycles`, `1.40 µs`.
     pub(super) fn cost(self, known: &Known<'_>) -> String {
         match known.cycles_figure().filter(|_| self == Self::Cycles) {
@@ -185,14 +199,12 @@ impl Unit {
             return format!("{shared}{first} against {second}");
         }
         let cost = self.cost(a);
-        // A name before a size may end with a comma.
-        let bare = |name: &str| name.trim_end_matches(',').to_owned();
         match (name_a, name_b) {
             ("", "") if !differ => format!("both cost {cost} with {of_b}"),
             ("", "") => format!("{cost} both with {of_a} and with {of_b}"),
             (name, "") => format!("{cost} for {name} both with {of_a} and with {of_b}"),
-            _ if !differ => format!("{} and {} both cost {cost} with {of_b}", bare(name_a), bare(name_b)),
-            _ => format!("{} with {of_a} and {} with {of_b} both cost {cost}", bare(name_a), bare(name_b)),
+            _ if !differ => format!("{name_a} and {name_b} both cost {cost} with {of_b}"),
+            _ => format!("{name_a} with {of_a} and {name_b} with {of_b} both cost {cost}"),
         }
     }
 }
@@ -203,22 +215,22 @@ const WIDE: f64 = 10.0;
 
 const NO_RATIO: &str = "the ratio is unknown";
 
-/// The larger cost in units of the smaller one: `a factor of 3.55 (3.25 to 4.01)`, or `a factor of 3.55` if there are no
-/// intervals or the interval is narrower than the digits. If a cost has no figure, `a factor of 2.10 to 9.30`, or only the
-/// certain end if the range exceeds [`WIDE`].
+/// The first cost in units of the second one, in the order of the sentence: `a factor of 3.55 (3.25 to 4.01)`, or `a factor of
+/// 3.55` if there are no intervals or the interval is narrower than the digits. If a cost has no figure, `a factor of 2.10 to
+/// 9.30`, or only the certain end if the range exceeds [`WIDE`].
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
-    let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
-    let ratio = more.over(less);
+    let ratio = a.over(b);
     let point = figure::ratio(ratio.point);
-    let whose = more.other_actor().or_else(|| less.other_actor());
+    let whose = a.other_actor().or_else(|| b.other_actor());
     let whose = whose.map(|actor| format!(", comparing the {actor} threads")).unwrap_or_default();
-    let says_something = |high: &f64| more.has_figure() || *high <= WIDE * ratio.low.unwrap_or(1.0);
-    let (low, high) = (ratio.low, ratio.high.filter(says_something));
+    let high_says_something = |high: &f64| a.has_figure() || *high <= WIDE * ratio.low.unwrap_or(1.0);
+    let low_says_something = |low: &f64| b.has_figure() || WIDE * *low >= ratio.high.unwrap_or(1.0);
+    let (low, high) = (ratio.low.filter(low_says_something), ratio.high.filter(high_says_something));
     let ends = figure::ends(low, high);
-    if interval_within_run(more.row).is_none() || ends == format!("{point} to {point}") {
+    if [a, b].iter().all(|one| interval_within_run(one.row).is_none()) || ends == format!("{point} to {point}") {
         return format!("a factor of {point}{whose}");
     }
-    let has_figures = more.has_figure() && less.has_figure();
+    let has_figures = a.has_figure() && b.has_figure();
     if !has_figures && low.is_none() && high.is_none() {
         return NO_RATIO.to_owned();
     }
@@ -240,12 +252,13 @@ fn are_same(a: &Known<'_>, b: &Known<'_>) -> bool {
 
 /// A statement about two costs, with their names.
 pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> Outcome {
+    let costs = |unit: Unit| unit.both((name_a, a), (name_b, b));
     let unit = Unit::of([a, b]);
-    let (costs, ratio) = (unit.both((name_a, a), (name_b, b)), times(a, b));
     let sentence = if unit.cost(a) == unit.cost(b) && are_same(a, b) {
-        costs
+        costs(unit)
     } else {
-        format!("{costs}{} {ratio}", if ratio == NO_RATIO { ";" } else { "," })
+        let ratio = times(a, b);
+        format!("{}{} {ratio}", costs(Unit::of_factors([(a, b)])), if ratio == NO_RATIO { ";" } else { "," })
     };
     outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
 }
@@ -261,7 +274,7 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
         Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
         Truth::Fails if tally.yes > 0 => format!("one of the {} exceptions is", tally.no),
         Truth::Open if tally.open() == 1 => "the undecided one is".to_owned(),
-        Truth::Open if tally.open() < tally.all => "for example,".to_owned(),
+        Truth::Open if tally.open() < tally.all => format!("one of the {} undecided ones is", tally.open()),
         _ => "for example,".to_owned(),
     };
     let sentence = tally.sentence(words, "comparison", &shows, &with_different_names(pair));
@@ -373,7 +386,9 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let (inside, is_singular) = figure::share(yes, all, "case");
     let are = |is_one: bool| if is_one { "is" } else { "are" };
     let inside = format!("{inside} {}", are(is_singular));
-    let outside = if no > 0 { format!(", and {no} {} not", are(no == 1)) } else { String::new() };
+    let part = |count: usize, what: &str| (count > 0).then(|| format!("{count} {} {what}", are(count == 1)));
+    let outside = enumerated([part(no, "not"), part(tally.open(), "undecided")].into_iter().flatten());
+    let outside = outside.map(|parts| format!(" ({parts})")).unwrap_or_default();
     let sentence = format!(
         "{inside} within a factor of {LARGELY} of the median of {middle}{outside}; costs range from {low} to {high}"
     );
@@ -422,7 +437,7 @@ fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
 
 fn grown(certain: Truth, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     let rows = [a.1, a.2, b.1, b.2];
-    let unit = Unit::of(rows);
+    let unit = Unit::of_factors([(a.1, a.2), (b.1, b.2)]);
     let grows = |(name, most, few): Growth<'_, '_>| {
         if are_same(most, few) {
             return format!("{name} stays the same ({} and {})", unit.sized(few), unit.sized(most));
@@ -501,6 +516,14 @@ mod tests {
         for sentence in sentences(&data(&Verdict::Resolved)) {
             assert!(sentence.contains(" cycles") && !sentence.contains(" ns"), "{sentence}");
         }
+        // A sentence with a factor that is not the quotient of the cycles has the times that it is the quotient of.
+        let mut clocked = data(&Verdict::Resolved);
+        clocked.rows[2].cycles = Some(Cycles(82.0));
+        for sentence in sentences(&clocked) {
+            let has_factor = sentence.contains(", a factor of ");
+            assert!(has_factor || sentence.contains(" cycles"), "{sentence}");
+            assert!(!has_factor || sentence.contains(" ns") && !sentence.contains(" cycles"), "{sentence}");
+        }
         for sentence in sentences(&data(&Verdict::Noisy("wide".to_owned()))) {
             assert!(sentence.contains(" ns with") && sentence.contains('~'), "{sentence}");
             assert!(!sentence.contains(" cycles"), "{sentence}");
@@ -546,11 +569,80 @@ mod tests {
         let mut of = |low, high| {
             data.rows[2].ns_within = Some(Interval { low, high });
             let known = |at| Known::of(&data, at, Basis::Run);
-            known(0).zip(known(2)).map(|(a, b)| times(&a, &b))
+            known(2).zip(known(0)).map(|(a, b)| [times(&a, &b), times(&b, &a)])
         };
-        assert_eq!(of(-1e6, 1e6).unwrap(), "the ratio is unknown");
-        assert_eq!(of(-20.0, 60.0).unwrap(), "a factor below 6.06");
-        assert_eq!(of(30.0, 1e6).unwrap(), "a factor above 2.97");
+        assert_eq!(of(-1e6, 1e6).unwrap(), ["the ratio is unknown", "the ratio is unknown"]);
+        assert_eq!(of(-20.0, 60.0).unwrap(), ["a factor below 6.06", "a factor above 0.165"]);
+        assert_eq!(of(30.0, 1e6).unwrap(), ["a factor above 2.97", "a factor below 0.337"]);
         assert_eq!(of(-60.0, -20.0), None, "hidden: no cost at all");
+    }
+
+    /// Readers take the factor of a sentence for the first cost over the second one.
+    #[test]
+    fn a_factor_is_the_first_cost_over_the_second() {
+        let data = data(&Verdict::Resolved);
+        let known = |at| Known::of(&data, at, Basis::Run).unwrap();
+        for (a, b, factor) in [(0, 1, "0.500"), (1, 0, "2.00"), (0, 3, "0.125"), (3, 0, "8.00")] {
+            let sentence = two(Test::Below, ("", &known(a)), ("", &known(b))).sentence;
+            assert!(sentence.contains(&format!("a factor of {factor} (")), "{sentence}");
+            let grown = grows_more(("it", &known(a), &known(b)), ("that", &known(2), &known(1))).sentence;
+            assert!(grown.contains(&format!(", a factor of {factor} (")), "{grown}");
+        }
+    }
+
+    /// What stands after "for example" is a case of what stands before it.
+    #[test]
+    fn an_undecided_example_is_called_so() {
+        let row = |ns: f64| Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: Some(Interval { low: 0.95 * ns, high: 1.05 * ns }),
+            ..Row::unmeasured(Case { threads: Some(2), ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
+        };
+        let said = |costs: &[f64]| {
+            let data = testing::data(costs.iter().flat_map(|ns| [row(*ns), row(100.0)]).collect());
+            let known = |at| Known::of(&data, at, Basis::Run).unwrap();
+            let pairs: Vec<Pair<'_>> = (0..costs.len()).map(|at| (known(2 * at), known(2 * at + 1))).collect();
+            generally(Test::Below, "it costs less", &pairs).unwrap().sentence
+        };
+        for (costs, begin) in [
+            (&[50.0, 60.0, 99.0, 102.0][..], "2 of 4 comparisons, with 2 undecided; one of the 2 undecided ones is"),
+            (&[50.0, 60.0, 102.0], "2 of 3 comparisons, with 1 undecided; the undecided one is"),
+            (&[99.0, 102.0], "it costs less is undecided in both comparisons; for example,"),
+            (&[50.0, 60.0, 70.0, 102.0], "3 of 4 comparisons, with 1 undecided; for example, with 2 threads, 70.0 ns"),
+            (
+                &[150.0, 160.0, 102.0],
+                "none of the 3 comparisons, with 1 undecided; for example, with 2 threads, 160 ns",
+            ),
+        ] {
+            let sentence = said(costs);
+            assert!(sentence.contains(begin), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_count_of_costs_near_the_median_leaves_none_unsaid() {
+        let row = |(ns, half): (f64, f64)| Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_within: Some(Interval { low: ns - half, high: ns + half }),
+            ..Row::unmeasured(Case { threads: Some(2), ..Case::new("cpu.atomic.add") }, Verdict::Resolved)
+        };
+        let said = |costs: &[(f64, f64)]| {
+            let data = testing::data(costs.iter().copied().map(row).collect());
+            let rows: Vec<_> = (0..costs.len()).filter_map(|at| Known::of(&data, at, Basis::Run)).collect();
+            largely_flat(&rows).unwrap().sentence
+        };
+        let (near, undecided, far) = ((100.0, 1.0), (200.0, 20.0), (900.0, 1.0));
+        for (costs, count) in [
+            (vec![near; 3], "all 3 cases are within a factor of 2 of the median of 100 ns; costs"),
+            (
+                vec![near, near, near, far],
+                "3 of 4 cases are within a factor of 2 of the median of 100 ns (1 is not); costs",
+            ),
+            (vec![near, near, near, undecided], "100 ns (1 is undecided); costs"),
+            (vec![near, near, near, near, undecided, far, far], "100 ns (2 are not and 1 is undecided); costs"),
+        ] {
+            let sentence = said(&costs);
+            assert!(sentence.contains(count), "{sentence}");
+        }
     }
 }

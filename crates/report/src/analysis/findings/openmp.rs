@@ -97,7 +97,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         needs "atomic updates of neighbouring and of padded elements by several threads" => |data| {
         all(DTYPES.into_iter().filter_map(|dtype| {
             let (near, far) = at_strides(data, dtype, 1, APART)?;
-            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} elements in one line"), &near), ("padded elements", &far)))
+            Some(two(Test::AtLeast(MUCH), (&format!("adjacent {dtype} elements"), &near), ("padded elements", &far)))
         }))
     };
     "burtchell.openmp.line_end", "figure 3",

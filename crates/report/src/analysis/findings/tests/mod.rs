@@ -118,6 +118,8 @@ fn check(example: &Example) {
         let finding = found(example.claim, &data);
         assert_eq!(finding.outcome.verdict, verdict, "{}: {finding:?}", example.claim);
         assert!(finding.measured, "{}: {finding:?}", example.claim);
+        let doubled = [",,", ", ,", ";;", "  ", " ,"].iter().find(|signs| finding.outcome.sentence.contains(**signs));
+        assert_eq!(doubled, None, "{finding:?}");
         assert!(finding.outcome.rows.iter().all(|row| *row < data.rows.len()), "{finding:?}");
         let without_digits = finding.outcome.sentence.chars().all(|letter| !letter.is_ascii_digit());
         assert!(!without_digits || verdict == Truth::Open, "{finding:?}");
@@ -198,6 +200,17 @@ fn a_placement_with_one_size_hides_no_claim() {
     let data = run("cpu.barrier.openmp cores t2 =100; t4 =110; t8 =120; t16 =130; spread t4 =90");
     assert!(found("burtchell.openmp.barrier_stable", &data).measured);
     assert!(found("burtchell.openmp.barrier_threads", &data).outcome.sentence.contains("16 threads"));
+}
+
+/// Adjacent elements of a large team fill several cache lines.
+#[test]
+fn elements_are_in_one_line_only_where_they_fit_one() {
+    let claim = "burtchell.openmp.false_sharing";
+    for threads in [2, 16, 32] {
+        let text = format!("cpu.atomic.add spread f64 p1 t{threads} =100; p16 =10; i32 p1 =100; p16 =10");
+        let sentence = found(claim, &run(&text)).outcome.sentence;
+        assert!(sentence.contains("for adjacent i32 elements against") && !sentence.contains("one line"), "{sentence}");
+    }
 }
 
 #[test]
