@@ -77,6 +77,7 @@ fn a_small_run_in_a_wide_terminal() {
         "  acquire              < 0.050 ns",
         "",
         "8 resolved, 1 below resolution, 1 failed",
+        "a, b: several variants, with the figures of the first; the others' differ by less than 5 %, or the intervals overlap",
         "<: an upper bound: the cost may be zero",
         "This is a virtual machine (KVM). 8 of 10 costs are resolved.",
         "failed: cpu.lock.std_mutex 2 threads: check failed: the counter is 3, not 4",
@@ -103,6 +104,8 @@ fn a_small_run_in_a_narrow_terminal() {
         "  acquire              < 0.050 ns",
         "",
         "8 resolved, 1 below resolution, 1 failed",
+        "a, b: several variants, with the figures of the first; the",
+        "  others' differ by less than 5 %, or the intervals overlap",
         "<: an upper bound: the cost may be zero",
         "This is a virtual machine (KVM). 8 of 10 costs are resolved.",
         "failed: cpu.lock.std_mutex 2 threads: check failed: the",
@@ -150,6 +153,20 @@ fn long_variants_take_several_lines() {
         "              latency         4.00 ns",
     ];
     assert_eq!(lines, expected, "{text}");
+}
+
+/// No row seems to have another row's figure.
+#[test]
+fn a_line_of_several_variants_says_whose_figures_it_has() {
+    let add = |dtype, ns| exact(Case { threads: Some(1), dtype: Some(dtype), ..Case::new("cpu.atomic.add") }, ns);
+    let text = |rows| shown(&synthetic::data("line", synthetic::run("CPU", None), rows), 120, false);
+    let note = "with the figures of the first";
+    let differing = text(vec![add(Dtype::I32, 2.0), add(Dtype::U64, 2.01), add(Dtype::F64, 3.0)]);
+    assert!(differing.contains("add i32, u64") && differing.contains(note), "{differing}");
+    let same = text(vec![add(Dtype::I32, 2.0), add(Dtype::U64, 2.0), add(Dtype::F64, 3.0)]);
+    assert!(same.contains("add i32, u64") && !same.contains(note), "{same}");
+    let apart = text(vec![add(Dtype::I32, 2.0), add(Dtype::F64, 3.0)]);
+    assert!(!apart.contains("i32, f64") && !apart.contains(note), "{apart}");
 }
 
 #[test]

@@ -34,7 +34,9 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.extend(wrap(&verdicts(data), width, ""));
     let marked = (!cheapest.is_empty())
         .then(|| format!("{}: the cheapest in its column of those that do the same", sections::CHEAPEST));
-    let signs = marked.into_iter().chain(reading::signs_of(&data.rows));
+    let joins = sections.iter().flat_map(|section| &section.lines).any(|line| line.has_other_figures);
+    let joined = joins.then(sections::joined_lines);
+    let signs = marked.into_iter().chain(joined).chain(reading::signs_of(&data.rows));
     lines.extend(signs.flat_map(|sign| text.lines(&sign, Tone::Quiet)));
     lines.extend(trust::trust(data).iter().flat_map(|trust| text.lines(trust, Tone::Plain)));
     lines.extend(failures(data, text));

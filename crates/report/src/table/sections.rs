@@ -8,7 +8,7 @@ use syncscope_core::{Case, Placement, Row, Verdict};
 use crate::RunData;
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, short_name};
-use crate::figure::grouped;
+use crate::figure::{grouped, percent};
 use crate::naming;
 use crate::reading::{Reading, State, interval_within_run};
 use syncscope_core::sets::in_groups;
@@ -30,8 +30,10 @@ pub(super) struct TableLine {
     pub(super) name: String,
     /// `i32, u64 shared`: how this variant differs from others of the section.
     pub(super) variant: String,
-    /// The cost at each size of the section; `None` if there is no row.
+    /// The cost at each size of the section; `None` if there is no row. Of several variants, it is the first one's.
     pub(super) costs: Vec<Option<Reading>>,
+    /// Whether another variant of the line has other figures.
+    pub(super) has_other_figures: bool,
 }
 
 /// The most lines of a primitive; the page has all variants.
@@ -127,6 +129,7 @@ struct Draft<'a> {
     primitive: &'a str,
     words: Vec<Vec<String>>,
     rows: Vec<Option<&'a Row>>,
+    has_other_figures: bool,
 }
 
 fn section(variants: &[Variant<'_>], sizes: &[Case], cheapest: &[&Row]) -> Section {
@@ -136,6 +139,7 @@ fn section(variants: &[Variant<'_>], sizes: &[Case], cheapest: &[&Row]) -> Secti
             primitive: &variant.rows[0].case.primitive,
             words: words(&variant.identity).map(|word| vec![word]).to_vec(),
             rows: sizes.iter().map(|size| variant.at(size)).collect(),
+            has_other_figures: false,
         };
         if !drafts.iter_mut().any(|known| known.merge(&draft)) {
             drafts.push(draft);
@@ -183,6 +187,14 @@ fn joined(values: &[String]) -> String {
     }
 }
 
+/// Explains lines of several variants with different figures.
+pub(super) fn joined_lines() -> String {
+    format!(
+        "a, b: several variants, with the figures of the first; the others' differ by less than {}, or the intervals overlap",
+        percent(SAME_COST)
+    )
+}
+
 /// The mark before the cheapest figure of a column.
 pub(super) const CHEAPEST: &str = "*";
 
@@ -210,11 +222,12 @@ fn primitive_lines(
             // A line without words would seem to belong to the line above.
             variant = [joined(&draft.words[ORDER]), joined(&draft.words[MODE])].join(" ");
         }
-        TableLine { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
+        let costs = draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect();
+        TableLine { name, variant, costs, has_other_figures: draft.has_other_figures }
     };
     let more = own.len().saturating_sub(MOST_VARIANTS);
     let variant = format!("{more} more on the page");
-    let more = (more > 0).then(|| TableLine { name: String::new(), variant, costs: vec![] });
+    let more = (more > 0).then(|| TableLine { name: String::new(), variant, costs: vec![], has_other_figures: false });
     own.iter().take(MOST_VARIANTS).enumerate().map(line).chain(more).collect()
 }
 
@@ -267,6 +280,9 @@ impl Draft<'_> {
             && self.rows.iter().zip(&other.rows).all(|(a, b)| cost_the_same(*a, *b, share));
         if same {
             self.words[*at].extend(other.words[*at].iter().cloned());
+            let figures = |row: Option<&Row>| row.map(|row| Reading::of(row).cells());
+            let own = self.rows.iter().copied().map(figures);
+            self.has_other_figures |= own.ne(other.rows.iter().copied().map(figures));
         }
         same
     }
