@@ -34,7 +34,7 @@ pub struct Answer {
     pub value: Option<f64>,
     /// The unit of the value.
     pub unit: Unit,
-    /// Lower end of the 95 % interval; `None`: no lower bound above zero, or no interval.
+    /// Lower end of the 95 % interval, of a ratio the one of at least 95 %; `None`: no lower bound above zero, or no interval.
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
@@ -174,7 +174,10 @@ pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> 
         let case = data.case(index);
         let partner = others.iter().copied().find(|at| key(data.case(*at)) == key(case))?;
         let both = [partner, index].map(|at| Known::of(data, at, Basis::Run));
-        let ratio = both[0].zip(both[1]).and_then(|(b, a)| Some(b.against(a)?.ratio));
+        let comparison = both[0].zip(both[1]).and_then(|(b, a)| b.against(a));
+        let ratio = comparison.map(|both| both.ratio);
+        let level = comparison.map_or("", |both| both.level());
+        let interval = if level.is_empty() { String::new() } else { format!("; interval of {level}") };
         let (validity, verdict) = match ratio {
             None => (State::Missing, Change::NotComparable),
             Some(ratio) if ratio.low.is_some_and(|low| low > 1.0) => (State::Resolved, Change::Slower),
@@ -189,7 +192,7 @@ pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> 
             high: ratio.and_then(|ratio| ratio.high),
             validity,
             verdict: verdict.as_str().to_owned(),
-            condition: format!("{}; within this run", case.parameters()),
+            condition: format!("{}; within this run{interval}", case.parameters()),
             case_ids: [index, partner].map(|at| data.case(at).id()).to_vec(),
             ..Answer::of_cost(&data.rows[index])
         })
@@ -204,7 +207,7 @@ pub fn grid(data: &RunData, answers: &[Answer]) -> Grid {
     let case = |one: &&Answer| cases.get(&one.case_ids[0]).map(ToString::to_string).unwrap_or_default();
     Grid::of(answers)
         .number("times", |one| one.value.map_or_else(|| "–".to_owned(), figure::ratio))
-        .text("95 % interval", |one| figure::ends(one.low, one.high))
+        .text("interval (at least 95 %)", |one| figure::ends(one.low, one.high))
         .text("as expensive as", |one| one.against.clone().unwrap_or_default())
         .text("", |one| one.verdict.replace('_', " "))
         .text("case", case)
@@ -231,8 +234,10 @@ fn condition(row: &Row) -> String {
 mod tests {
     use super::*;
     use crate::testing;
-    use syncscope_core::stats::Interval;
-    use syncscope_core::{Nanoseconds, Verdict};
+    use syncscope_core::run::rivals;
+    use syncscope_core::run::row::{Parts, RunToRun};
+    use syncscope_core::stats::{Interval, Variance};
+    use syncscope_core::{Class, Nanoseconds, Verdict};
 
     fn row(primitive: &str, ns: f64, half: f64, verdict: Verdict) -> Row {
         let interval = Some(Interval { low: ns - half, high: ns + half });
@@ -256,6 +261,31 @@ mod tests {
         let below = row(primitive, 0.1, 0.4, Verdict::BelowResolution("at most".into()));
         assert_eq!(of(below), (None, None, Some(0.5), State::Bound));
         assert_eq!(of(row(primitive, 1.0, 0.1, Verdict::Failed("x".into()))).0, None);
+    }
+
+    /// The interval of a ratio has 99 % where each process measured both, and otherwise is made of two of 95 %.
+    #[test]
+    fn the_level_of_an_interval_is_the_one_that_is_said() {
+        let in_processes = |primitive, ns| {
+            let variance = |value| Variance { value, degrees: 9.0 };
+            let parts = Parts { own: variance(1e-4), shared: variance(1e-2) };
+            let run_to_run = Some(RunToRun { class: Class::Lines, ns: parts, cycles: None });
+            Row { run_to_run, ..row(primitive, ns, 0.5, Verdict::Resolved) }
+        };
+        let rows = vec![
+            in_processes("cpu.lock.ticket", 10.0),
+            in_processes("cpu.lock.mcs", 30.0),
+            row("cpu.lock.clh", 20.0, 0.5, Verdict::Resolved),
+        ];
+        let data = testing::data(rows);
+        let found = against(&data, |_| true, "cpu.lock.ticket");
+        let [of_ratio, of_costs] = [0, 1].map(|at| found[at].condition.as_str());
+        assert!(of_ratio.ends_with("within this run; interval of 99 %"), "{of_ratio}");
+        assert!(of_costs.ends_with("within this run; interval of at least 95 %"), "{of_costs}");
+        let expected = rivals::ratio(&data.rows[1], &data.rows[0]).unwrap();
+        assert_eq!((found[0].low, found[0].high), (Some(expected.low), Some(expected.high)));
+        let text = grid(&data, &found).for_terminal(120);
+        assert!(text.contains("interval (at least 95 %)") && !text.contains("  95 % interval"), "{text}");
     }
 
     #[test]

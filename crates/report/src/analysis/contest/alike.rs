@@ -34,6 +34,11 @@ impl Comparison<'_> {
         self.is_certain() || self.more.is_below(&self.less)
     }
 
+    /// The level of the ratio's interval.
+    pub(crate) fn level(&self) -> &'static str {
+        if self.more.is_ordered_by_ratio(&self.less) { "99 %" } else { "at least 95 %" }
+    }
+
     pub(crate) fn rows(&self) -> [usize; 2] {
         [self.less.index, self.more.index]
     }
