@@ -141,7 +141,7 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
         of.find(|(one, _)| !is_winner || one.name == winner).map(|(_, cost)| cost)
     };
     let (shared, own) = (cost(false)?, cost(true)?);
-    let reading = f64::from(threads) * handoff(data, like)?.ns_within?.high;
+    let reading = f64::from(threads) * handoff(data, like)?.shown_interval()?.high;
     let events = (reading / (shared.bounds.low - own.bounds.high)).ceil();
     let time = figure::time(reading);
     let text = format!(
@@ -154,7 +154,9 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
 /// The hand-off between threads that are placed as in `like`.
 fn handoff<'a>(data: &'a RunData, like: &Case) -> Option<&'a Row> {
     data.rows.iter().find(|row| {
-        takes_part(data, row, Role::SpinHandoff) && row.case.placement == like.placement && row.ns_within.is_some()
+        takes_part(data, row, Role::SpinHandoff)
+            && row.case.placement == like.placement
+            && row.shown_interval().is_some()
     })
 }
 
