@@ -69,20 +69,19 @@ fn which(data: &RunData) -> String {
     let cpu = &data.run.machine.cpu;
     let of_all = Some(&data.run.environment.allowed_cpus).filter(|_| cpu.packages <= 1);
     let of_socket = cpu.node_cpus.values().next().filter(|_| cpu.packages == cpu.numa_nodes);
-    match teams(data) {
-        Some([(Placement::None, _), _]) => " (chosen by the operating system)".to_owned(),
-        _ => of_all
-            .or(of_socket)
-            .filter(|list| !list.is_empty())
-            .map_or_else(String::new, |list| format!(" of CPUs {list}")),
-    }
+    let list = of_all.or(of_socket).filter(|list| !list.is_empty());
+    list.map_or_else(String::new, |list| format!(" of CPUs {list}"))
 }
 
 /// Says what threads that share something lose on the same cores.
 fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     let teams = teams(data)?;
-    let [(_, cores), (_, threads)] = teams;
-    let where_longer = format!("With all {threads} hardware threads of {cores} cores instead of one per core");
+    let [(placement, cores), (_, threads)] = &teams;
+    let where_longer = match placement {
+        // The operating system may run two of fewer threads on one core.
+        Placement::None => format!("With {threads} unbound threads instead of {cores} on {cores} cores"),
+        _ => format!("With all {threads} hardware threads of {cores} cores instead of one per core"),
+    };
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
@@ -119,8 +118,11 @@ fn by_points(data: &RunData) -> Option<String> {
         _ => format!("{name} {times}"),
     };
     let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()).enumerate().map(in_words))?;
-    let [(_, cores), (_, threads)] = teams;
-    Some(format!("With {threads} threads instead of {cores} on the same cores, {words} (figures without intervals)."))
+    let [(placement, cores), (_, threads)] = teams;
+    let unbound = if placement == Placement::None { " unbound" } else { "" };
+    Some(format!(
+        "With {threads}{unbound} threads instead of {cores} on the same cores, {words} (figures without intervals)."
+    ))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
@@ -130,17 +132,23 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         line(label, [alone, beside, loss, gain(one)])
     };
     let mut lines: Vec<Line> = independent(data).iter().map(|one| with_gain(one, one.name())).collect();
+    let (title, headings) = match teams(data) {
+        Some([(Placement::None, few), (_, all)]) => (
+            "Unbound threads: as many as cores and as many as hardware threads".to_owned(),
+            [few, all].map(|threads| format!("{threads} threads")),
+        ),
+        _ => (
+            format!("The same cores{} with one thread per core and with one per hardware thread", which(data)),
+            ["one thread", "all threads"].map(str::to_owned),
+        ),
+    };
     for teams in all_teams(data) {
         let label = |one: &Contrast<'_>| format!("{}, {} cores", one.name(), teams[0].1);
         lines.extend(of_teams(data, &teams).map(|one| with_gain(&one, label(&one))));
     }
     let meeting = pairs(data).into_iter().map(|one| line(one.name(), one.cells())).collect();
     let tables = [
-        Spec::table(
-            &format!("The same cores{} with one thread per core and with one per hardware thread", which(data)),
-            &["one thread", "all threads", "a thread takes", "core throughput"],
-            lines,
-        ),
+        Spec::table(&title, &[&headings[0], &headings[1], "a thread takes", "core throughput"], lines),
         Spec::table("Two threads that meet", &["two cores", "one core", "one core against two"], meeting),
     ];
     let otherwise = "The run does not show what a busy SMT sibling costs.";
@@ -198,7 +206,14 @@ mod tests {
             (row.case.placement, row.case.threads) = (Some(Placement::None), threads);
         }
         let sentence = said_of(teams_on_siblings, &run).unwrap().unwrap();
-        assert!(sentence.starts_with("With all 40 hardware threads of 20 cores"), "{sentence}");
+        assert!(sentence.starts_with("With 40 unbound threads instead of 20 on 20 cores, a"), "{sentence}");
+        let charts = decision("decide-smt", &run).unwrap().charts;
+        let Spec::Table { title, .. } = &charts[0] else { panic!("a table") };
+        let said = [sentence, title.clone().unwrap_or_default()];
+        assert!(
+            said.iter().all(|text| !text.contains("per core") && text.to_lowercase().contains("unbound")),
+            "{said:?}"
+        );
         run.run.machine.cpu.hardware_threads = 20;
         assert_eq!(said_of(teams_on_siblings, &run), None);
     }
