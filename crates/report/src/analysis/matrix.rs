@@ -9,7 +9,7 @@ use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::placements::list_length;
-use crate::figure::{self, extremes};
+use crate::figure::{self, extremes, percent};
 use crate::naming::enumeration;
 use crate::reading::{bounds, has_figure};
 use syncscope_core::sets::sets;
@@ -96,7 +96,11 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     }
     let unknown = rows.len() - known.len();
     if unknown > 0 {
-        return Err(format!("for {unknown} of {} pairs, the cost is uncertain by more than ±25 %", rows.len()));
+        let width = percent(ROUGH_UP_TO);
+        return Err(format!(
+            "for {unknown} of {} pairs, the interval within the run is wider than ±{width}",
+            rows.len()
+        ));
     }
     let narrow: Vec<&(f64, Interval)> = known.iter().filter(|(_, own)| is_level(own.low, own.high)).collect();
     let bounds = extremes(narrow.iter().flat_map(|(_, own)| [own.low, own.high]));
@@ -388,12 +392,20 @@ mod tests {
         let pair = || row(0, 3, 106.0);
         assert_eq!(of(within(pair(), 100.0, 112.0)), (Some(((101.0, 107.0), 4)), None));
         let below = Row { verdict: Verdict::BelowResolution("at most 96.5 ns".into()), ..within(pair(), -90.0, 96.5) };
-        assert_eq!(of(below), (None, Some("for 1 of 4 pairs, the cost is uncertain by more than ±25 %".into())));
+        assert_eq!(of(below), (None, Some("for 1 of 4 pairs, the interval within the run is wider than ±25 %".into())));
         let noisy = |low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(pair(), low, high) };
         assert_eq!(
             of(noisy(0.98, 213.0)),
-            (None, Some("for 1 of 4 pairs, the cost is uncertain by more than ±25 %".into()))
+            (None, Some("for 1 of 4 pairs, the interval within the run is wider than ±25 %".into()))
         );
+        // The table shows a wider interval, for another run.
+        let other_run = Row {
+            verdict: Verdict::Noisy("wide".into()),
+            ns_interval: Some(Interval { low: 70.0, high: 130.0 }),
+            ..within(pair(), 105.0, 107.0)
+        };
+        assert!(!has_figure(&other_run));
+        assert_eq!(of(other_run), (Some(((101.0, 107.0), 4)), None));
         // A rough figure with an interval wider than a level does not count.
         assert_eq!(of(noisy(85.0, 130.0)), (Some(((101.0, 107.0), 3)), None));
         let apart = [row(0, 1, 100.0), row(0, 2, 110.0)].map(|row| {

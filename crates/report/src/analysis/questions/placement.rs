@@ -247,7 +247,8 @@ mod tests {
                         hand-off takes 101 ns to 104 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
-        let question = "whether hand-offs are faster between some pairs of CPUs than between others (for 1 of 3 pairs, the cost is uncertain by more than ±25 %)";
+        let question = "whether hand-offs are faster between some pairs of CPUs than between others (for 1 of 3 \
+                        pairs, the interval within the run is wider than ±25 %)";
         assert_eq!(said(placement, rows), Some(Err(question.into())));
     }
 }
