@@ -3,7 +3,7 @@
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Row, Verdict};
 
-use super::compare::{Change, ComparedCase, Comparison, IN_RUNS};
+use super::compare::{Change, ComparedCase, Comparison, IN_RUNS, bounds_alone};
 use super::phrases::joined;
 use crate::figure::{self, grouped, percent};
 use crate::grid::Grid;
@@ -166,7 +166,7 @@ fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool)
         Some(case.remark(IN_RUNS)).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
     };
     let grid = Grid::of(cases)
-        .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))
+        .number("B/A", |case| case.ratio_of_figures().map_or("–".to_owned(), figure::ratio))
         .text("95 % interval", |case| figure::ends(case.low, case.high));
     let grid = if is_open {
         grid.number("seen from", |case| case.least_change.map_or("none".to_owned(), figure::ratio))
@@ -177,16 +177,6 @@ fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool)
         .number("B", |case| cost(case.b))
         .text("case", |case| format!("{}{}", case.a.case, remark(case)))
         .grid()
-}
-
-/// The ratio of two figures; `None` if either has only bounds.
-pub(crate) fn ratio(case: &ComparedCase<'_>) -> Option<f64> {
-    case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
-}
-
-/// The interval of a noisy row that is too wide for a figure.
-fn bounds_alone(row: &Row) -> Option<Interval> {
-    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
 }
 
 /// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `17 to 30 µs` without a figure.

@@ -7,9 +7,7 @@ use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::units::{rounded, significant};
 
 use super::answer::Answer;
-use crate::analysis::changes::{
-    Changes, about_intervals, differences, directions, families, ratio, summary, unchanged,
-};
+use crate::analysis::changes::{Changes, about_intervals, differences, directions, families, summary, unchanged};
 use crate::analysis::compare::{ComparedCase, Comparison, IN_RUNS};
 use crate::analysis::questions::advice::states;
 use crate::grid::{self, Grid, and_more};
@@ -92,7 +90,7 @@ const NUMBERS: [(&str, Cells); 12] = [
     ("b_ns", |case| Some(case.b.ns?.value())),
     ("b_ns_low", |case| Some(case.b.ns_interval?.low)),
     ("b_ns_high", |case| Some(case.b.ns_interval?.high)),
-    ("ratio", ratio),
+    ("ratio", |case| case.ratio_of_figures()),
     ("ratio_low", |case| case.low),
     ("ratio_high", |case| case.high),
     ("common_factor", |case| case.ratio.map(|_| case.common_factor)),
@@ -127,7 +125,7 @@ pub fn as_json(comparison: &Comparison<'_>) -> Value {
         let ids = [&case.a.case, &case.b.case].map(syncscope_core::Case::id);
         let answer = Answer::of_change(case, [&comparison.a.name, &case.b.case.primitive], ids);
         // As in the cases, figures that may not be quoted have no ratio.
-        Answer { value: answer.value.filter(|_| ratio(case).is_some()), ..answer }
+        Answer { value: answer.value.filter(|_| case.ratio_of_figures().is_some()), ..answer }
     };
     as_json_answering(comparison, answer)
 }
@@ -277,7 +275,7 @@ mod tests {
         let text = for_terminal(&compare(&a, &b, 0.05), 120);
         let line = text.lines().rfind(|line| line.contains("gpu.shuffle.idx")).unwrap();
         assert!(line.contains("200 to 400 ns  10 to 20 ns") && line.trim().starts_with('–'), "{text}");
-        assert!(ratio(&compare(&a, &b, 0.05).cases[0]).is_none(), "in files as in the terminal");
+        assert!(compare(&a, &b, 0.05).cases[0].ratio_of_figures().is_none(), "in files as in the terminal");
         let json = as_json(&compare(&a, &b, 0.05));
         assert_eq!([&json["cases"][0]["ratio"], &json["answers"][0]["value"]], [&Value::Null; 2]);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use syncscope_core::stats::median;
+use syncscope_core::stats::{Interval, median};
 use syncscope_core::words::words;
 
 use syncscope_core::sets::sets;
@@ -89,6 +89,12 @@ impl ComparedCase<'_> {
         joined(std::iter::once(instructions).chain(doubts).chain([equal_work]), "; ").unwrap_or_default()
     }
 
+    /// The ratio of two figures, for tables and medians; `None` if either row has only bounds.
+    pub(crate) fn ratio_of_figures(&self) -> Option<f64> {
+        let has_bounds = |row| bounds_alone(row).is_some() || matches!(row.verdict, Verdict::BelowResolution(_));
+        self.ratio.filter(|_| ![self.a, self.b].into_iter().any(has_bounds))
+    }
+
     /// The factor by which the cost certainly changes: the end of the interval closest to 1, as a factor above 1.
     pub(crate) fn certain_factor(&self) -> f64 {
         let end = match self.change {
@@ -98,6 +104,11 @@ impl ComparedCase<'_> {
         };
         end.unwrap_or(1.0)
     }
+}
+
+/// The interval of a noisy row that is too wide for a figure.
+pub(crate) fn bounds_alone(row: &Row) -> Option<Interval> {
+    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
 }
 
 fn have_other_instructions(a: &Row, b: &Row) -> bool {
@@ -146,7 +157,7 @@ pub struct FamilyChange {
     pub family: String,
     /// The number of cases in both runs.
     pub cases: usize,
-    /// The median of the ratios; `None` where no case has one.
+    /// The median of the ratios of figures; `None` where no case has one.
     pub median_ratio: Option<f64>,
     /// The number of cases with each change.
     #[serde(flatten)]
@@ -166,7 +177,7 @@ pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, V
 /// The changes of each family, in the order of reports.
 pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
     let summary = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
-        let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio).collect();
+        let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio_of_figures()).collect();
         let changes = counts(&cases);
         FamilyChange { family, cases: cases.len(), median_ratio: median(&ratios), changes }
     };

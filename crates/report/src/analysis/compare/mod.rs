@@ -26,8 +26,8 @@ use self::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::placements;
 
-pub(crate) use self::case::not_comparable;
 pub use self::case::{Change, ComparedCase, FamilyChange, IN_RUNS, instructions, is_one_definition};
+pub(crate) use self::case::{bounds_alone, not_comparable};
 pub use self::differences::Difference;
 pub(crate) use self::hypotheses::measurement_blocks;
 pub use self::hypotheses::{error_of_intervals, rejected};

@@ -8,7 +8,6 @@ use crate::figure::{self, percent};
 use crate::naming::{enumeration, plural};
 use syncscope_core::sets::sets;
 use syncscope_core::stats::median;
-use syncscope_core::{Row, Verdict};
 
 /// The most groups to name in each direction; the others are counted.
 const MOST_GROUPS: usize = 5;
@@ -121,10 +120,8 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
 fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
     let of_family = |(family, of): (String, Vec<&ComparedCase<'_>>)| {
         // Other cases that are not comparable have no ratio.
-        let is_bound = |row: &Row| matches!(row.verdict, Verdict::BelowResolution(_));
-        let is_open =
-            |case: &ComparedCase<'_>| case.change == Change::NotComparable && !is_bound(case.a) && !is_bound(case.b);
-        let ratios: Vec<f64> = of.iter().filter(|case| is_open(case)).filter_map(|case| case.ratio).collect();
+        let open = of.iter().filter(|case| case.change == Change::NotComparable);
+        let ratios: Vec<f64> = open.filter_map(|case| case.ratio_of_figures()).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
             "in B, {family} costs {} times as much as in A (median of {}, range {} to {}); A and B do not both have intervals, so this counts as \
@@ -141,7 +138,8 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Case;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Row, Verdict};
 
     fn said(cases: &[(&str, Change, f64, Option<f64>)]) -> Vec<String> {
         let rows: Vec<Row> = cases.iter().map(|(id, ..)| Row::unmeasured(Case::new(id), Verdict::Resolved)).collect();
@@ -215,5 +213,37 @@ mod tests {
                         and B do not both have intervals, so this counts as neither slower nor faster";
         assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
         assert_eq!(said(&[]), [""; 0]);
+    }
+
+    /// The sentences and the table of families tell one median.
+    #[test]
+    fn a_bound_is_in_no_median() {
+        let of = |verdict| Row::unmeasured(Case::new("gpu.vote.all"), verdict);
+        let figure = of(Verdict::Imported(String::new()));
+        let wide = Row { ns_interval: Some(Interval { low: 1.0, high: 9.0 }), ..of(Verdict::Noisy("wide".into())) };
+        let below = of(Verdict::BelowResolution("at most 5 ns".into()));
+        let case = |a, b, ratio| ComparedCase {
+            a,
+            b,
+            change: Change::NotComparable,
+            ratio: Some(ratio),
+            common_factor: 1.0,
+            low: None,
+            high: None,
+            equal_work: None,
+            p_value: None,
+            least_change: None,
+        };
+        let cases = [
+            case(&figure, &figure, 2.0),
+            case(&figure, &below, 0.1),
+            case(&below, &figure, 0.2),
+            case(&wide, &figure, 0.3),
+            case(&figure, &wide, 0.4),
+        ];
+        let families = crate::analysis::compare::case::families(&cases);
+        assert_eq!((families[0].cases, families[0].median_ratio), (5, Some(2.0)));
+        let sentence = &sentences(&cases, 0.05)[0];
+        assert!(sentence.contains("gpu.vote costs 2.00 times as much as in A (median of 1 case, range"), "{sentence}");
     }
 }
