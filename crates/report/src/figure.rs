@@ -5,7 +5,7 @@ use std::fmt::Display;
 use syncscope_core::stats::Interval;
 
 /// Writes a number with `count` significant digits and without an exponent: `0.0521`, `9.18`, `212`.
-fn digits(value: f64, count: i32) -> String {
+pub(crate) fn digits(value: f64, count: i32) -> String {
     // The exponent is taken after rounding: 0.9996 is written as 1.00.
     let scientific = format!("{value:.*e}", (count - 1).unsigned_abs() as usize);
     let magnitude: i32 = scientific.split('e').next_back().and_then(|exponent| exponent.parse().ok()).unwrap_or(0);
@@ -44,6 +44,12 @@ pub(crate) fn rough_time(ns: f64) -> String {
 /// A rough ratio with two significant digits: `~1.1`.
 pub(crate) fn rough_ratio(value: f64) -> String {
     format!("{ROUGHLY}{}", grouped(digits(value, 2)))
+}
+
+/// A large number as far as two significant digits tell it: `1304` becomes `1300`, and `39.8` becomes `40`.
+pub(crate) fn rounded(value: f64) -> f64 {
+    let step = 10_f64.powf(value.abs().log10().floor() - 1.0);
+    if step.is_normal() { (value / step).round() * step } else { value }
 }
 
 /// The unit that writes a time in the fewest digits, and its length in nanoseconds.
@@ -186,6 +192,15 @@ mod tests {
             (2.5e9, "2.50 s"),
         ] {
             assert_eq!(time(ns), text);
+        }
+    }
+
+    #[test]
+    fn rough_numbers_keep_two_digits() {
+        for (number, kept) in
+            [(1304.0, 1300.0), (39.8, 40.0), (997.0, 1000.0), (0.0, 0.0), (43_800_000.0, 44_000_000.0)]
+        {
+            assert!((rounded(number) - kept).abs() < 1e-6 * kept.max(1.0), "{number}");
         }
     }
 

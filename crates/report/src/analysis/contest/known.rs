@@ -5,7 +5,7 @@ use std::fmt;
 use syncscope_core::run::rivals;
 use syncscope_core::run::shown::ROUGH_UP_TO;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Cycles, Row, Verdict};
+use syncscope_core::{Cycles, Row, Settings, Verdict};
 
 use crate::RunData;
 use crate::analysis::usual::short_name;
@@ -188,11 +188,16 @@ impl fmt::Display for Ratio {
             ..9.95 => format!("{value:.1}"),
             _ => figure::grouped(format!("{value:.0}")),
         };
+        // As elsewhere, a rough figure has two digits.
+        let is_rough = |high: f64, low: f64| high - low > 2.0 * Settings::NOISY_ABOVE * self.point;
+        let kept = |high: f64, low: f64| {
+            if self.point >= 100.0 && is_rough(high, low) { figure::rounded(self.point) } else { self.point }
+        };
         // Round down, so that the statement stays certain.
         let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
         let low = self.low.unwrap_or_default();
         match self.high {
-            Some(high) if high <= NARROW * low => write!(out, "{} times", text(self.point)),
+            Some(high) if high <= NARROW * low => write!(out, "{} times", text(kept(high, low))),
             Some(high) if (1.0..1.01).contains(&low) => {
                 write!(out, "up to {} times", text((high * 10.0).ceil() / 10.0))
             }
@@ -297,6 +302,8 @@ mod tests {
         assert_eq!(times(2.24, 2.1, 2.4), "2.2 times");
         assert_eq!(times(21.7, 20.0, 24.0), "22 times");
         assert_eq!(times(1308.4, 1300.0, 1310.0), "1,308 times", "as other counts");
+        assert_eq!(times(1308.4, 1200.0, 1420.0), "1,300 times", "a rough one");
+        assert_eq!([times(137.4, 120.0, 150.0), times(137.4, 136.0, 138.0)], ["140 times", "137 times"]);
         assert_eq!(times(2.24, 1.69, 3.0), "at least 1.6 times", "rounded down");
         assert_eq!(times(1.04, 1.02, 1.06), "1.04 times");
         assert_eq!(times(1.3, 1.049, 1.61), "1.04 to 1.7 times", "rounded away from each other");

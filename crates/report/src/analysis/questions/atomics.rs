@@ -57,6 +57,11 @@ impl<'a> Total<'a> {
         (!self.known.has_figure() && low > 0.0).then(|| [high, low].map(|end| self.rate * self.known.ns / end))
     }
 
+    /// Whether the rate is written with two digits and a sign.
+    pub(super) const fn is_rough(&self) -> bool {
+        !self.known.row.verdict.has_cost()
+    }
+
     /// Whether this rate is certainly the higher one.
     pub(super) fn is_above(&self, other: &Self) -> bool {
         let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
@@ -71,13 +76,15 @@ impl<'a> Total<'a> {
 }
 
 impl fmt::Display for Total<'_> {
-    /// `43.8 million`, `~43.8 million` where the row is noisy.
+    /// `43.8 million`, `~44 million` where the row is noisy.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some([low, high]) = self.range() {
-            return write!(out, "{} to {}", count(low), count(high));
+            return write!(out, "{} to {}", count_with(low, 2), count_with(high, 2));
         }
-        let doubt = if self.known.row.verdict.has_cost() { "" } else { figure::ROUGHLY };
-        write!(out, "{doubt}{}", count(self.rate))
+        if self.is_rough() {
+            return write!(out, "{}{}", figure::ROUGHLY, count_with(self.rate, 2));
+        }
+        write!(out, "{}", count(self.rate))
     }
 }
 
@@ -100,14 +107,17 @@ fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
 
 /// A large number in words: `43.8 million`, `1.37 billion`.
 pub(super) fn count(number: f64) -> String {
+    count_with(number, 3)
+}
+
+/// [`count`] with this many significant digits.
+fn count_with(number: f64, significant: i32) -> String {
     let (divisor, word) = match number {
         ..1e6 => (1e3, "thousand"),
         ..1e9 => (1e6, "million"),
         _ => (1e9, "billion"),
     };
-    let value = number / divisor;
-    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.decimals$} {word}")
+    format!("{} {word}", figure::digits(number / divisor, significant))
 }
 
 const CPU: &str = "cpu.atomic.add";

@@ -222,21 +222,21 @@ fn operations(data: &RunData) -> Vec<Sided> {
 }
 
 /// `43.7 G/s`.
-fn rate(number: f64) -> String {
+fn rate(number: f64, significant: i32) -> String {
     let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let (divisor, unit) = units.into_iter().find(|(least, _)| number >= *least).unwrap_or((1.0, ""));
-    format!("{} {unit}/s", figure::ratio(number / divisor))
+    format!("{} {unit}/s", figure::digits(number / divisor, significant))
 }
 
 /// The total rate per second, if the sides are compared by it.
 fn total(data: &RunData, index: usize, by: By) -> Option<String> {
     let total = Total::written(data, index).filter(|_| by == By::Rate)?;
     if let Some([low, high]) = total.range() {
-        return Some(format!("{} to {}", rate(low), rate(high)));
+        return Some(format!("{} to {}", rate(low, 2), rate(high, 2)));
     }
     let row = total.known.row;
-    let rough = if row.verdict.has_cost() { "" } else { figure::ROUGHLY };
-    Some(format!("{rough}{}", rate(total_rate(data, row)?)))
+    let (rough, significant) = if total.is_rough() { (figure::ROUGHLY, 2) } else { ("", 3) };
+    Some(format!("{rough}{}", rate(total_rate(data, row)?, significant)))
 }
 
 /// The primitive, form and size of the row, and the total rate.
@@ -422,13 +422,13 @@ mod tests {
             vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
         };
         let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
-        assert!(sentence.ends_with("16 CPU threads perform ~43.8 million."), "{sentence}");
+        assert!(sentence.ends_with("16 CPU threads perform ~44 million."), "{sentence}");
         let sentence = said(contended_on_both_sides, noisy(150.0)).unwrap().unwrap();
         assert!(
             sentence.starts_with("The rate of atomic adds to one variable is at least 18 times as high"),
             "{sentence}"
         );
-        assert!(sentence.ends_with("16 CPU threads perform 31.1 million to 74.2 million."), "a range: {sentence}");
+        assert!(sentence.ends_with("16 CPU threads perform 31 million to 74 million."), "a range: {sentence}");
         assert_eq!(said(contended_on_both_sides, noisy(250.0)), None, "the table has no figure");
     }
 
