@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,11 +16,18 @@ void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
 void syncscope_trial_clear(void);
 
-enum { MOST = 64, TIMES = 200, LONGEST_DELAY = 64, HANGS_AFTER = 3000 };
+enum { MOST = 64, TIMES = 200, LONGEST_DELAY = 64, HANGS_AFTER = 3000, GRACE = 1000 };
+
+// Nanoseconds that a thread has run, and has waited for a CPU.
+struct use {
+    unsigned long long ran, waited;
+};
 
 static struct member {
     uint64_t random, delays;
-    char apart[112];
+    int id;  // 0: the thread has not begun
+    struct use before;
+    char apart[88];
 } members[MOST] __attribute__((aligned(128)));
 static pthread_barrier_t barrier;
 static unsigned threads;
@@ -37,6 +45,35 @@ static uint64_t all_delays(void) {
     uint64_t sum = 0;
     for (unsigned number = 0; number < threads; number++) sum += __atomic_load_n(&members[number].delays, __ATOMIC_RELAXED);
     return sum;
+}
+
+// What the thread has used so far; nothing where the system does not tell.
+static struct use use_of(int id) {
+    struct use use = {0, 0};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", id);
+    FILE *const file = fopen(path, "r");
+    if (!file) return use;
+    if (fscanf(file, "%llu %llu", &use.ran, &use.waited) != 2) use = (struct use){0, 0};
+    fclose(file);
+    return use;
+}
+
+static void note_use(void) {
+    for (unsigned number = 0; number < threads; number++) {
+        members[number].before = use_of(__atomic_load_n(&members[number].id, __ATOMIC_RELAXED));
+    }
+}
+
+// Whether a thread was kept from its CPU since the use was noted, so that the others wait for it with reason.
+static int is_any_starved(void) {
+    for (unsigned number = 0; number < threads; number++) {
+        const int id = __atomic_load_n(&members[number].id, __ATOMIC_RELAXED);
+        if (id == 0) return 1;
+        const struct use now = use_of(id), before = members[number].before;
+        if (now.waited - before.waited > 500000000 && now.ran - before.ran < 300000000) return 1;
+    }
+    return 0;
 }
 
 void syncscope_broken(const char *what, uint64_t expected, uint64_t found);
@@ -62,6 +99,7 @@ void syncscope_delay(unsigned number) {
 
 static void *run(void *argument) {
     const unsigned number = (unsigned)(uintptr_t)argument;
+    __atomic_store_n(&members[number].id, (int)syscall(SYS_gettid), __ATOMIC_RELAXED);
     for (;;) {
         if (number == 0) {
             is_over = now() > until;
@@ -96,6 +134,8 @@ int main(int count, char **words) {
     for (unsigned still = 0; still < HANGS_AFTER; still += 10) {
         const uint64_t delays = all_delays();
         if (delays != seen) seen = delays, still = 0;
+        if (still == 0) note_use();
+        if (still + 10 >= HANGS_AFTER && is_any_starved()) still -= GRACE;
         if (is_over && now() > until + 0.1) break;
         usleep(10000);
     }
