@@ -9,7 +9,9 @@
 
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::exit_at_once;
 use crate::shared_memory::SharedMemory;
@@ -27,14 +29,20 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// A word that is nonzero only in the process that called [`limit`]; null where the system has no such pages.
 static ORIGINAL: AtomicPtr<AtomicU32> = AtomicPtr::new(null_mut());
 
+/// Whether this process has forked since [`has_child_returned`] was asked.
+static HAS_FORKED: AtomicBool = AtomicBool::new(false);
+
+/// How long a child may take to return: it shares the CPU of the thread that forked it.
+const PATIENCE: Duration = Duration::from_millis(200);
+
 /// The address of the code from which a child returned last: a word that all processes share.
 static RETURNED: OnceLock<Option<SharedMemory>> = OnceLock::new();
 
 /// Limits the processes that this one forks from now on. Call it before foreign code is loaded.
 pub fn limit() {
     RETURNED.get_or_init(|| {
-        // SAFETY: the handler counts in an atomic word and makes one system call, as it may after `fork`.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        // SAFETY: the handlers write atomic words, and one makes a system call, as it may after `fork`.
+        unsafe { libc::pthread_atfork(None, Some(in_parent), Some(in_child)) };
         mark_original();
         SharedMemory::create(size_of::<AtomicUsize>()).ok()
     });
@@ -57,6 +65,10 @@ fn mark_original() {
 /// Whether foreign code may have run in this process.
 pub(crate) fn are_limited() -> bool {
     RETURNED.get().is_some()
+}
+
+extern "C" fn in_parent() {
+    HAS_FORKED.store(true, Ordering::Relaxed);
 }
 
 extern "C" fn in_child() {
@@ -89,9 +101,14 @@ fn end_returned(code: usize) {
     exit_at_once(0);
 }
 
-/// Whether a child has returned from the code at this address.
+/// Whether a child has returned from the code at this address. After a fork it waits a moment, as the child may not have run yet.
 pub fn has_child_returned(code: usize) -> bool {
-    returned().is_some_and(|returned| returned.load(Ordering::Relaxed) == code)
+    let has_returned = || returned().is_some_and(|returned| returned.load(Ordering::Relaxed) == code);
+    let until = HAS_FORKED.swap(false, Ordering::Relaxed).then(|| Instant::now() + PATIENCE);
+    while !has_returned() && until.is_some_and(|until| Instant::now() < until) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    has_returned()
 }
 
 fn returned() -> Option<&'static AtomicUsize> {
@@ -142,6 +159,18 @@ mod tests {
         assert_eq!(noted(), [1, 1, 0, 0], "a child that returns ends");
         assert!(has_child_returned(7) && !has_child_returned(8));
         assert!(!is_child());
+        // SAFETY: as in `forked`.
+        unsafe {
+            let child = libc::fork();
+            assert!(child >= 0, "the system forks no process");
+            if child == 0 {
+                thread::sleep(Duration::from_millis(20));
+                end_child(9);
+                exit_at_once(0);
+            }
+            assert!(has_child_returned(9), "a child that has not run yet");
+            assert_eq!(libc::waitpid(child, null_mut(), 0), child);
+        }
         // SAFETY: as in `forked`; the system call copies the process as `fork` does.
         unsafe {
             let child = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t;
