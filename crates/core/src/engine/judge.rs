@@ -88,7 +88,7 @@ fn growth(observations: &[Observation]) -> Option<f64> {
         blocks.entry((pair.process, pair.block)).or_default().push(pair.test.0 as f64);
     }
     // Single samples may differ by chance, and alike in every block.
-    let grows = |ticks: &Vec<f64>| {
+    let factor_of = |ticks: &Vec<f64>| {
         let third = ticks.len().div_ceil(3);
         let (first, rest) = ticks.split_at(third);
         let (middle, last) = rest.split_at(rest.len().checked_sub(third)?);
@@ -96,7 +96,7 @@ fn growth(observations: &[Observation]) -> Option<f64> {
         let is_between = stats::median(middle).is_none_or(|middle| first < middle && middle < last);
         Some(if is_between { last / first } else { 1.0 })
     };
-    let factors: Vec<f64> = blocks.values().filter_map(grows).filter(|factor| factor.is_finite()).collect();
+    let factors: Vec<f64> = blocks.values().filter_map(factor_of).filter(|factor| factor.is_finite()).collect();
     let grown = factors.iter().filter(|factor| **factor > FACTOR).count();
     (factors.len() >= FEWEST_BLOCKS && grown as f64 >= IN_MOST * factors.len() as f64)
         .then(|| stats::median(&factors))?

@@ -22,12 +22,12 @@ fn is_small(case: &Case) -> bool {
     case.blocks.is_some_and(|blocks| blocks <= 2) && case.threads.is_some_and(|threads| threads <= 256)
 }
 
-/// Runs both kernels and the check of each case once, after its name, and ignores the times.
-fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
+/// Runs both kernels and the check of each case once, after telling it, and ignores the times.
+fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case], tell: impl Fn(&Case)) {
     laboratory.prepare(cases, &mut |_, _| {});
     for case in cases {
         // What a tool reports below this line is of this case.
-        println!("{case}");
+        tell(case);
         let mut experiment = match laboratory.experiment(case) {
             Ok(experiment) => experiment,
             Err(Refusal::Skipped(_)) => continue,
@@ -64,7 +64,7 @@ fn every_kernel_runs_once() {
     for case in forbidden {
         println!("left out, as the link to the host carries no atomic operations: {case}");
     }
-    run_once(&mut laboratory, &chosen);
+    run_once(&mut laboratory, &chosen, |case| println!("{case}"));
 }
 
 /// For `make sanitize-gpu`: the programs without a small grid, on their smallest grid.
@@ -75,5 +75,5 @@ fn every_wide_kernel_runs_once() {
     let wide = cases_of_programs(&laboratory).into_iter().filter(|cases| !cases.iter().any(is_small));
     let chosen: Vec<Case> = wide.filter_map(|cases| cases.into_iter().min_by_key(Case::actors)).collect();
     assert!(!chosen.is_empty());
-    run_once(&mut laboratory, &chosen);
+    run_once(&mut laboratory, &chosen, |case| println!("{case}"));
 }

@@ -18,7 +18,7 @@ fn the_ladder_names_the_best_and_marks_rough_figures() {
     ];
     let Some(dom) = text(&[run(rows)]) else { return };
     assert!(dom.contains(">Barrier, best: dissemination<"), "the cheapest is named");
-    assert!(dom.contains(">~48.0 ns ±17 %<"), "a rough figure has its mark and its interval");
+    assert!(dom.contains(">~48 ns ±17 %<"), "a rough figure has its mark and its interval");
     assert!(!dom.contains(">37.6 µs") && !dom.contains(">16.8 µs"), "an expensive row, or a wide one, as a figure");
     assert!(dom.contains(">no figure<"), "a wide interval on the ladder");
     assert!(dom.contains("hollow: rough (~) or a range, or no figure<"), "the ladder has hollow marks of both kinds");
