@@ -78,7 +78,8 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
 pub const GROWING: &str = "samples took longer and longer";
 
 /// The median factor by which the loop grows from the first third of a measurement block to its last, if it grows in almost every
-/// block. Each block begins anew. (Of 93 CPU cases on a busy virtual machine, none grew by a tenth in more than 5 of 7 blocks.)
+/// block. Each block begins anew. (Of 93 CPU cases on a busy virtual machine, in none was the last sample a tenth longer than the
+/// first in more than 5 of 7 blocks.)
 fn growth(observations: &[Observation]) -> Option<f64> {
     const FEWEST_BLOCKS: usize = 10;
     const IN_MOST: f64 = 0.9;
