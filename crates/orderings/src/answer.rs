@@ -1,6 +1,7 @@
 //! Parses what the model and the stress test print about a variant.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -91,12 +92,83 @@ pub enum Model {
 pub enum Test {
     /// The threads used the operation this often, and no failure was seen.
     NotSeen(u64),
-    /// The first failure, in words.
-    Failed(String),
+    /// The first failure.
+    Failed(Failed),
     /// Threads waited for ever; the text says how often they had used the operation before.
     Hangs(String),
     /// The test cannot run, for this reason.
     Cannot(String),
+}
+
+/// A failure that a test saw. Files hold its sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Failed {
+    /// By threads of this process.
+    Seen {
+        /// What was wrong.
+        broken: Broken,
+        /// What the operation orders: `what the lock protects`.
+        subject: String,
+        /// How often the threads had used the operation before.
+        uses: u64,
+    },
+    /// By a run of its own, in its words.
+    Told(String),
+}
+
+/// What a failed test found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Broken {
+    /// So many changes are missing.
+    Lost(u64),
+    /// The user's `check` returned 0.
+    Check,
+    /// A value that is not the one that is due.
+    Early {
+        /// The value that a thread saw.
+        seen: u64,
+        /// The value that it must see.
+        due: u64,
+    },
+    /// Two values that no state has together.
+    Torn([u64; 2]),
+}
+
+impl Failed {
+    /// Whether values that an earlier sample left may explain the failure.
+    pub const fn may_be_of_kept_values(&self) -> bool {
+        matches!(self, Self::Seen { broken: Broken::Check | Broken::Early { .. }, .. })
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (broken, subject, uses) = match self {
+            Self::Seen { broken, subject, uses } => (broken, subject, uses),
+            Self::Told(words) => return f.write_str(words),
+        };
+        match broken {
+            Broken::Lost(1) => write!(f, "a change of {subject} is lost"),
+            Broken::Lost(count) => write!(f, "{count} changes of {subject} are lost"),
+            Broken::Check => f.write_str("check() returned 0"),
+            Broken::Early { seen, due } => write!(f, "{subject}: {seen} where {due} is due"),
+            Broken::Torn([one, other]) => write!(f, "{subject}: {one} and {other} seen together"),
+        }?;
+        write!(f, ", after {uses} uses")
+    }
+}
+
+impl From<String> for Failed {
+    fn from(words: String) -> Self {
+        Self::Told(words)
+    }
+}
+
+impl From<Failed> for String {
+    fn from(failed: Failed) -> Self {
+        failed.to_string()
+    }
 }
 
 impl Model {
@@ -252,10 +324,16 @@ fn bound(words: &[&str]) -> Option<Bound> {
 }
 
 impl Test {
-    /// The failure that was seen.
-    pub fn failure(&self) -> Option<&str> {
+    /// Whether a failure was seen.
+    pub const fn has_failed(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Hangs(_))
+    }
+
+    /// The failure that was seen, in words.
+    pub fn failure(&self) -> Option<String> {
         match self {
-            Self::Failed(how) | Self::Hangs(how) => Some(how),
+            Self::Failed(failed) => Some(failed.to_string()),
+            Self::Hangs(how) => Some(how.clone()),
             Self::NotSeen(_) | Self::Cannot(_) => None,
         }
     }
@@ -268,16 +346,13 @@ impl Test {
             ["passed", ..] => Self::NotSeen(number(1)),
             ["hangs", ..] => Self::Hangs(format!("hangs after {} uses", number(1))),
             ["failed", kind, ..] => {
-                let what = match kind {
-                    "lost" => match number(2).wrapping_sub(number(3)) {
-                        1 => format!("a change of {subject} is lost"),
-                        lost => format!("{lost} changes of {subject} are lost"),
-                    },
-                    "check" => "check() returned 0".to_owned(),
-                    "early" => format!("{subject}: {} where {} is due", number(3), number(2)),
-                    _ => format!("{subject}: {} and {} seen together", number(2), number(3)),
+                let broken = match kind {
+                    "lost" => Broken::Lost(number(2).wrapping_sub(number(3))),
+                    "check" => Broken::Check,
+                    "early" => Broken::Early { seen: number(3), due: number(2) },
+                    _ => Broken::Torn([number(2), number(3)]),
                 };
-                Self::Failed(format!("{what}, after {} uses", number(4)))
+                Self::Failed(Failed::Seen { broken, subject: subject.to_owned(), uses: number(4) })
             }
             _ => Self::Cannot("it ended without a word".to_owned()),
         }
@@ -322,13 +397,28 @@ mod tests {
     #[test]
     fn the_test_says_what_was_seen_first() {
         assert_eq!(Test::parse("passed 4000\n", "x"), Test::NotSeen(4000));
-        assert_eq!(
-            Test::parse("failed lost 2000 1998 1234\n", "the data"),
-            Test::Failed("2 changes of the data are lost, after 1234 uses".to_owned())
-        );
-        let one = Test::parse("failed lost 2000 1999 1234\n", "the data");
-        assert_eq!(one, Test::Failed("a change of the data is lost, after 1234 uses".to_owned()));
+        let said = |line: &str| Test::parse(line, "the data").failure().unwrap();
+        assert_eq!(said("failed lost 2000 1998 1234\n"), "2 changes of the data are lost, after 1234 uses");
+        assert_eq!(said("failed lost 2000 1999 1234\n"), "a change of the data is lost, after 1234 uses");
         assert_eq!(Test::parse("hangs 7", "x"), Test::Hangs("hangs after 7 uses".to_owned()));
         assert!(matches!(Test::parse("", "x"), Test::Cannot(_)));
+    }
+
+    /// Whether `setup` may help is known from what failed, not from the sentence; files hold the sentence.
+    #[test]
+    fn a_failure_knows_what_it_is_whatever_its_words() {
+        let of = |line: &str, subject: &str| match Test::parse(line, subject) {
+            Test::Failed(failed) => failed,
+            other => unreachable!("{other:?}"),
+        };
+        for (line, is_of_kept_values) in
+            [("check 0 0 9", true), ("early 2 1 9", true), ("lost 20 19 9", false), ("torn 1 2 9", false)]
+        {
+            let failed = of(&format!("failed {line}\n"), "what check() is due to see");
+            assert_eq!(failed.may_be_of_kept_values(), is_of_kept_values, "{failed}");
+            let read = Failed::from(String::from(failed.clone()));
+            assert_eq!(read, Failed::Told(failed.to_string()));
+            assert!(!read.may_be_of_kept_values());
+        }
     }
 }

@@ -42,7 +42,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::answer::{Bound, Files, Model, ModelStep, Place, Refutation, Test};
+pub use self::answer::{Bound, Broken, Failed, Files, Model, ModelStep, Place, Refutation, Test};
 pub use self::find::find;
 pub use self::included::with_included;
 pub use self::ptx_as_c::{HARNESS, MODELLED, Span, ptx_as_c};

@@ -118,7 +118,7 @@ impl Default for Together {
 impl Row {
     /// Whether a test or the model refutes the variant.
     pub fn is_refuted(&self) -> bool {
-        matches!(self.model, Some(Model::Refuted(_))) || self.test.as_ref().is_some_and(|test| test.failure().is_some())
+        matches!(self.model, Some(Model::Refuted(_))) || self.test.as_ref().is_some_and(Test::has_failed)
     }
 
     /// Whether a test or the model tried to refute the variant, and did not.
@@ -132,7 +132,8 @@ impl Row {
     pub fn needed(&self, subject: &str) -> String {
         let model = self.model.as_ref().map(|model| model.in_words(subject));
         let not_seen = match &self.test {
-            Some(Test::Failed(how) | Test::Hangs(how)) => return format!("yes: seen to fail: {how}"),
+            Some(Test::Failed(how)) => return format!("yes: seen to fail: {how}"),
+            Some(Test::Hangs(how)) => return format!("yes: seen to fail: {how}"),
             Some(Test::NotSeen(uses)) => format!("not seen in {}", grouped(*uses)),
             Some(Test::Cannot(reason)) => format!("not tested: {reason}"),
             None if self.price == Price::SameInstructions => "free here".to_owned(),
@@ -422,7 +423,7 @@ mod tests {
                 saved_high_ns: Some(high),
             }])
         };
-        let failed = || Some(Test::Failed("2 changes are lost, after 9 uses".to_owned()));
+        let failed = || Some(Test::Failed("2 changes are lost, after 9 uses".to_owned().into()));
         let models = [None, Some(held()), Some(refuted()), Some(Model::Cannot("it calls `f`".to_owned()))];
         let tests = [None, Some(Test::NotSeen(2_000_000)), failed(), Some(Test::Cannot("no".to_owned()))];
         for model in &models {

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use syncscope_core::engine::GROWING;
 use syncscope_core::own::is_own;
 use syncscope_core::run::{OwnComparison, Status};
 use syncscope_core::run_directory::RunDirectory;
@@ -192,7 +191,7 @@ impl OwnRequest {
             let (_, what) = row.evidence.as_deref()?.split_once(syncscope_gpu::own::SPILLS)?;
             Some((format!("{} {}{what}", row.case.primitive, syncscope_gpu::own::SPILLS), row))
         });
-        let growing = data.rows.iter().filter(|row| row.verdict.reason().starts_with(GROWING));
+        let growing = data.rows.iter().filter(|row| row.verdict.growth().is_some());
         let growing = growing.map(|row| (format!("{}: {}", row.case.primitive, row.verdict.reason()), row));
         for (text, _) in in_groups(spilling.chain(growing)) {
             terminal::warning(&text);

@@ -24,7 +24,6 @@ use crate::engine::additivity::Additivity;
 use crate::engine::calibration::Calibration;
 use crate::engine::cost_formula::CostFormula;
 use crate::engine::judge::Basis;
-pub use crate::engine::judge::GROWING;
 use crate::engine::measurement_block::MeasurementBlock;
 pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::population::{States, levels_of};

@@ -71,6 +71,27 @@ verdicts! {
     Failed,
 }
 
+/// The reason of a case whose samples become longer with each one: a list that is walked and never cleared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// By how much the last third of a measurement block takes longer than its first.
+    pub factor: f64,
+}
+
+impl Growth {
+    const WORDS: [&'static str; 2] = [
+        "samples took longer and longer (the last third of a measurement block ",
+        " times as long as its first): the cost depends on what ran before",
+    ];
+}
+
+impl fmt::Display for Growth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [before, after] = Self::WORDS;
+        write!(f, "{before}{:.1}{after}", self.factor)
+    }
+}
+
 /// The verdict on a case about which nothing is known yet.
 impl Default for Verdict {
     fn default() -> Self {
@@ -82,6 +103,14 @@ impl Verdict {
     /// Whether the cost may be quoted without reservation: it is resolved, or comes from another tool.
     pub const fn has_cost(&self) -> bool {
         matches!(self, Self::Resolved | Self::Imported(_))
+    }
+
+    /// The growth that is the reason of this verdict; files hold its sentence.
+    pub fn growth(&self) -> Option<Growth> {
+        let Self::NonAdditive(reason) = self else { return None };
+        let [before, after] = Growth::WORDS;
+        let factor = reason.strip_prefix(before)?.strip_suffix(after)?.parse().ok()?;
+        Some(Growth { factor })
     }
 
     /// Whether this verdict makes a run end with exit code 3.
@@ -111,5 +140,17 @@ mod tests {
             assert_eq!(verdict.reason().is_empty(), name == "Resolved");
         }
         assert_eq!(Verdict::from_columns("resolved", ""), None);
+    }
+
+    /// A growth is read from the sentence that it wrote, and from no other text.
+    #[test]
+    fn a_growth_comes_back_from_a_file() {
+        for factor in [1.2, 2.0, 1234.5] {
+            let growth = Growth { factor };
+            let stored = Verdict::from_columns("NonAdditive", &growth.to_string()).unwrap();
+            assert_eq!(stored.growth(), Some(growth));
+            assert_eq!(Verdict::Noisy(growth.to_string()).growth(), None);
+            assert_eq!(Verdict::NonAdditive(format!("{growth}, and more")).growth(), None);
+        }
     }
 }

@@ -311,7 +311,8 @@ fn studied(
 /// Refuses an operation that fails its test unchanged: the test would say nothing of changes.
 fn refuse_failing(own: &OwnOperation, test: Option<&Test>) -> Result<(), Failure> {
     let Some(how) = test.and_then(Test::failure) else { return Ok(()) };
-    let helps = if ["check()", "is due"].iter().any(|word| how.contains(word)) && own.helper("setup").is_none() {
+    let is_kept = matches!(test, Some(Test::Failed(failed)) if failed.may_be_of_kept_values());
+    let helps = if is_kept && own.helper("setup").is_none() {
         "; variables of the file keep their values from sample to sample: set them in a function `setup`"
     } else {
         ""
@@ -425,7 +426,7 @@ impl Study {
             let left: Vec<&OwnOperation> =
                 own.iter().zip(&models).filter(|(_, passes)| **passes).map(|(own, _)| own).collect();
             let mut tests = side.tests(&left).into_iter();
-            models.iter().map(|passes| *passes && tests.next().is_some_and(|test| test.failure().is_none())).collect()
+            models.iter().map(|passes| *passes && tests.next().is_some_and(|test| !test.has_failed())).collect()
         });
         sets.extend((0..passed.len()).map(|one| vec![one]));
         let (mut together, mut measured) = (Vec::new(), Vec::new());

@@ -132,7 +132,7 @@ fn test_of(data: &RunData, id: &str) -> Test {
         Verdict::Failed(reason) => {
             let uses =
                 row.pairs.filter(|uses| *uses > 0).map_or_else(String::new, |uses| format!(", within {uses} uses"));
-            Some(Test::Failed(format!("{reason}{uses}{}", in_brackets(&row.case))))
+            Some(Test::Failed(format!("{reason}{uses}{}", in_brackets(&row.case)).into()))
         }
         _ => None,
     });
