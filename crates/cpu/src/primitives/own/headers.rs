@@ -11,18 +11,30 @@ use syncscope_machine::c_compiler;
 use super::layout::seed;
 use super::source::{LIMIT, compiler_of, folder, is_cancelled, lines};
 
-/// A hash of the files that each source includes, without those of the system, by the name of the source.
+/// A hash of the files that each source includes, without those of the system, by the name of the source. Sources of different
+/// folders or commits may share a name: its hash then is of all their files.
 pub(super) fn hashes<'a>(code: impl Iterator<Item = &'a OwnOperation>) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+    let mut sources: Vec<&OwnOperation> = Vec::new();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for own in code {
-        let name = format!("headers of {}", own.file.as_deref().map_or("--include", file_name));
-        if !found.contains_key(&name)
-            && let Some(hash) = hash_of(own)
-        {
-            found.insert(name, hash);
+        let source = |own: &'a OwnOperation| (&own.file, &own.text, &own.includes, &own.options);
+        if sources.iter().any(|known| source(known) == source(own)) {
+            continue;
         }
+        sources.push(own);
+        let name = format!("headers of {}", own.file.as_deref().map_or("--include", file_name));
+        found.entry(name).or_default().extend(hash_of(own));
     }
-    found
+    let joined = |hashes: Vec<String>| match &*hashes {
+        [] => None,
+        [hash] => Some(hash.clone()),
+        several => Some(hash_of_all(several)),
+    };
+    found.into_iter().filter_map(|(name, hashes)| Some((name, joined(hashes)?))).collect()
+}
+
+fn hash_of_all(hashes: &[String]) -> String {
+    format!("{:016x}", seed(&hashes.concat(), 0))
 }
 
 /// The name without its folders, which may name a user.
@@ -39,7 +51,7 @@ fn hash_of(own: &OwnOperation) -> Option<String> {
     let mut files: Vec<PathBuf> = c_compiler::included(compiler.command(&[]), source, LIMIT, is_cancelled)?;
     files.sort();
     let hashes: Vec<String> = files.iter().filter_map(|file| file_hash(&folder().join(file))).collect();
-    (!hashes.is_empty()).then(|| format!("{:016x}", seed(&hashes.concat(), 0)))
+    (!hashes.is_empty()).then(|| hash_of_all(&hashes))
 }
 
 #[cfg(test)]
@@ -71,5 +83,35 @@ mod tests {
         write("in ner.h", "#define N 2\n");
         assert_ne!(with(text), before);
         assert_eq!(with("#include <stdint.h>\nvoid operation(struct thread *me) { me->value++; }\n"), None);
+    }
+
+    /// Each of several sources of one name counts, and one source alone, with one operation or more, has the hash of its files.
+    #[test]
+    fn sources_of_one_name_in_two_folders_do_not_share_a_hash() {
+        let place = temporary_folder().unwrap();
+        let header = |folder: &str, value: u32| {
+            std::fs::create_dir_all(place.path().join(folder)).unwrap();
+            std::fs::write(place.path().join(folder).join("own.h"), format!("#define N {value}\n")).unwrap();
+        };
+        let own = |folder: &str| OwnOperation {
+            text: "#include \"own.h\"\nvoid operation(struct thread *me) { me->value += N; }\n".to_owned(),
+            file: Some(place.path().join(folder).join("x.c").display().to_string()),
+            ..OwnOperation::default()
+        };
+        let of = |folders: &[&str]| {
+            let sources: Vec<OwnOperation> = folders.iter().map(|folder| own(folder)).collect();
+            hashes(sources.iter()).remove("headers of x.c").unwrap()
+        };
+        header("a", 1);
+        header("b", 2);
+        let [both, first] = [of(&["a", "b"]), of(&["a"])];
+        assert_eq!(of(&["a", "a"]), first);
+        assert_ne!(first, of(&["b"]));
+        for folder in ["a", "b"] {
+            header(folder, 7);
+            assert_ne!(of(&["a", "b"]), both, "{folder}");
+            header(folder, if folder == "a" { 1 } else { 2 });
+            assert_eq!(of(&["a", "b"]), both);
+        }
     }
 }
