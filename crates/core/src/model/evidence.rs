@@ -173,7 +173,9 @@ impl Receipt {
             Counted::ShortestPath => " on the shortest path",
             Counted::Static => " in the code, on all its paths",
         };
-        format!("{} instructions per operation{how}: {}", number(self.all()), listed.join(", "))
+        let all = number(self.all());
+        let plural = if all == "1" { "" } else { "s" };
+        format!("{all} instruction{plural} per operation{how}: {}", listed.join(", "))
     }
 
     /// A remark for the reader of a figure, if much of it is due to other instructions. `None` where it is not known which
@@ -235,6 +237,8 @@ mod tests {
         assert_eq!(found.line(), "1.5 instructions per operation: VOTE 1, ADD 1, MOV -0.5");
         assert_eq!(found.remark(), None, "few others");
         assert_eq!(receipt(&test, &test, Counted::Executed), None, "no difference");
+        let one = receipt(&[], &["VOTE", "VOTE"], Counted::Executed).unwrap();
+        assert_eq!(one.line(), "1 instruction per operation: VOTE 1");
     }
 
     #[test]

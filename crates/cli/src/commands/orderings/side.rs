@@ -141,7 +141,7 @@ impl<'a> Side<'a> {
         match &self.kind {
             Kind::Cpu { .. } => Trials::code(code),
             Kind::Gpu { .. } => {
-                let counts = code.lines().find(|line| line.contains("instructions per operation"));
+                let counts = code.lines().find(|line| line.contains(" per operation"));
                 let mut kinds: Vec<String> = Vec::new();
                 for name in opcodes(code) {
                     if !kinds.contains(&name) {
