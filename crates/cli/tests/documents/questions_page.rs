@@ -23,7 +23,7 @@ list `answers`, made by one type:
 | `subject`, `against` | id of the primitive or own operation; what a ratio compares it with: an id, or the name of a run |
 | `value`, `unit` | a cost of one operation in `ns`, or a `ratio`: cost of `subject` / cost of `against`; null: no number to quote |
 | `low`, `high` | ends of the 95 % interval, of a ratio at least 95 %; null: none |
-| `validity` | `resolved`, `rough` (wider than ±5 %), `open` (the interval alone, or it allows several answers), `bound` (`high` alone), `nonadditive`, `overlapped`, `missing` |
+| `validity` | `resolved`, `rough` (wider than ±5 %), `open` (the interval alone, or it allows several answers), `bound` (`high` alone), `nonadditive`, `overlapped`, `imported` (no interval), `missing` |
 | `verdict` | the command's own word: a [verdict](METHOD.md#verdicts) (`show`), `take`, `more_expensive`, `undecided`, `missing` (`advise`), `slower`, `faster`, `same`, `undecided`, `another_state`, `not_comparable` (ratios) |
 | `condition` | parameters of the case, whose cost it is, what the interval covers |
 | `case_ids` | rows in `measurements.csv` that it was read from, the subject's first |

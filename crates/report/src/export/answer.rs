@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use syncscope_core::{Actor, Case, CaseId, Placement, Row};
+use syncscope_core::{Actor, Case, CaseId, Placement, Row, Verdict};
 
 use crate::analysis::compare::{Change, ComparedCase, IN_RUNS};
 use crate::analysis::contest::{Basis, Known};
@@ -23,6 +23,42 @@ pub enum Unit {
     Ratio,
 }
 
+/// How reliable the value of an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Validity {
+    /// It is measured.
+    Measured(State),
+    /// It is a figure of another tool, or made of one.
+    Imported(Imported),
+}
+
+/// The word of [`Validity::Imported`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Imported {
+    /// `imported`.
+    Imported,
+}
+
+impl Validity {
+    /// The validity of what is made of these rows.
+    fn of<'a>(state: State, rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let is_imported = rows.into_iter().any(|row| matches!(row.verdict, Verdict::Imported(_)));
+        Self::where_imported(is_imported, state)
+    }
+
+    fn where_imported(is_imported: bool, state: State) -> Self {
+        if is_imported && state != State::Missing { Self::Imported(Imported::Imported) } else { state.into() }
+    }
+}
+
+impl From<State> for Validity {
+    fn from(state: State) -> Self {
+        Self::Measured(state)
+    }
+}
+
 /// One figure with everything that limits its validity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
@@ -39,7 +75,7 @@ pub struct Answer {
     /// Upper end of the interval.
     pub high: Option<f64>,
     /// How reliable the value is.
-    pub validity: State,
+    pub validity: Validity,
     /// The command's own term: a verdict, a decision or a change.
     pub verdict: String,
     /// The conditions of the value: the case's parameters, whose cost it is, and what the interval covers.
@@ -61,7 +97,7 @@ impl Answer {
             unit: Unit::Ns,
             low: interval.map(|ends| ends.low).filter(|low| *low > 0.0),
             high: interval.map(|ends| ends.high).or_else(|| reading::bound(row).filter(|_| state == State::Bound)),
-            validity: state,
+            validity: Validity::of(state, [row]),
             verdict: row.verdict.name().to_owned(),
             condition: condition(row),
             case_ids: vec![row.case.id()],
@@ -71,12 +107,12 @@ impl Answer {
     /// Answers with how a case of B compares with the same case of A. For code measured in turn, `names` are the operations
     /// (A, B) and `ids` the cases of the run; for two runs, A is a run.
     pub fn of_change(case: &ComparedCase<'_>, [a, b]: [&str; 2], ids: [CaseId; 2]) -> Self {
-        let validity = match case.change {
+        let state = match case.change {
             Change::Slower | Change::Faster | Change::Same => State::Resolved,
             Change::Undecided => State::Open,
             Change::NotComparable | Change::AnotherState => State::Missing,
         };
-        let known = |value: Option<f64>| value.filter(|_| validity != State::Missing);
+        let known = |value: Option<f64>| value.filter(|_| state != State::Missing);
         let parts = [case.b.case.parameters(), case.remark(IN_RUNS)];
         Self {
             subject: Some(b.to_owned()),
@@ -85,7 +121,7 @@ impl Answer {
             unit: Unit::Ratio,
             low: known(case.low),
             high: known(case.high),
-            validity,
+            validity: Validity::of(state, [case.a, case.b]),
             verdict: case.change.as_str().to_owned(),
             condition: parts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; "),
             case_ids: ids.into_iter().rev().collect(),
@@ -117,7 +153,7 @@ impl Answer {
             unit: Unit::Ratio,
             low: other.ratio_low,
             high: other.ratio_high,
-            validity: State::Resolved,
+            validity: Validity::where_imported(choice.cost.is_imported || other.cost.is_imported, State::Resolved),
             condition: words(&format!("{} against {}", other.name, choice.name)),
             case_ids: vec![other.case_id.clone(), choice.case_id.clone()],
             ..Self::of_figure(other.cost, "more_expensive")
@@ -129,7 +165,8 @@ impl Answer {
     /// Answers with a candidate that may be the cheapest.
     fn of_candidate(one: &Candidate, asked: &str) -> Self {
         let of_cost = one.cost.map_or_else(|| Self::missing(String::new()), |cost| Self::of_figure(cost, "undecided"));
-        let validity = if one.has_figure { of_cost.validity } else { one.cost.map_or(State::Missing, |_| State::Open) };
+        let without_figure = if one.cost.is_some() { State::Open } else { State::Missing };
+        let validity = if one.has_figure { of_cost.validity } else { without_figure.into() };
         Self {
             subject: Some(one.id.clone()),
             value: of_cost.value.filter(|_| one.has_figure),
@@ -141,9 +178,11 @@ impl Answer {
         }
     }
 
-    fn of_figure(CostFigure { ns, ns_low, ns_high, is_rough }: CostFigure, verdict: &str) -> Self {
-        let validity = if is_rough { State::Rough } else { State::Resolved };
-        let (low, high) = (Some(ns_low).filter(|low| *low > 0.0), Some(ns_high).filter(|high| *high > 0.0));
+    fn of_figure(cost: CostFigure, verdict: &str) -> Self {
+        let CostFigure { ns, ns_low, ns_high, is_rough, is_imported } = cost;
+        let state = if is_rough { State::Rough } else { State::Resolved };
+        let validity = Validity::where_imported(is_imported, state);
+        let [low, high] = [ns_low, ns_high].map(|end| Some(end).filter(|end| *end > 0.0 && !is_imported));
         Self { value: Some(ns), low, high, validity, verdict: verdict.to_owned(), ..Self::missing(String::new()) }
     }
 
@@ -156,7 +195,7 @@ impl Answer {
             unit: Unit::Ns,
             low: None,
             high: None,
-            validity: State::Missing,
+            validity: State::Missing.into(),
             verdict: "missing".to_owned(),
             condition,
             case_ids: Vec::new(),
@@ -190,7 +229,7 @@ pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> 
             unit: Unit::Ratio,
             low: ratio.and_then(|ratio| ratio.low),
             high: ratio.and_then(|ratio| ratio.high),
-            validity,
+            validity: Validity::of(validity, [partner, index].map(|at| &data.rows[at])),
             verdict: verdict.as_str().to_owned(),
             condition: format!("{}; within this run{interval}", case.parameters()),
             case_ids: [index, partner].map(|at| data.case(at).id()).to_vec(),
@@ -233,11 +272,12 @@ fn condition(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::questions::advice::{Asked, Need, advise};
     use crate::testing;
     use syncscope_core::run::rivals;
     use syncscope_core::run::row::{Parts, RunToRun};
     use syncscope_core::stats::{Interval, Variance};
-    use syncscope_core::{Class, Nanoseconds, Verdict};
+    use syncscope_core::{Class, Nanoseconds};
 
     fn row(primitive: &str, ns: f64, half: f64, verdict: Verdict) -> Row {
         let interval = Some(Interval { low: ns - half, high: ns + half });
@@ -254,13 +294,34 @@ mod tests {
         };
         let primitive = "cpu.lock.ticket";
         let resolved = of(row(primitive, 10.0, 0.1, Verdict::Resolved));
-        assert_eq!(resolved, (Some(10.0), Some(9.9), Some(10.1), State::Resolved));
-        assert_eq!(of(row(primitive, 10.0, 2.0, noisy())).3, State::Rough);
-        assert_eq!(of(row(primitive, 10.0, 4.0, noisy())), (None, Some(6.0), Some(14.0), State::Open));
-        assert_eq!(of(row(primitive, 10.0, 40.0, noisy())), (None, None, Some(50.0), State::Open));
+        assert_eq!(resolved, (Some(10.0), Some(9.9), Some(10.1), State::Resolved.into()));
+        assert_eq!(of(row(primitive, 10.0, 2.0, noisy())).3, State::Rough.into());
+        assert_eq!(of(row(primitive, 10.0, 4.0, noisy())), (None, Some(6.0), Some(14.0), State::Open.into()));
+        assert_eq!(of(row(primitive, 10.0, 40.0, noisy())), (None, None, Some(50.0), State::Open.into()));
         let below = row(primitive, 0.1, 0.4, Verdict::BelowResolution("at most".into()));
-        assert_eq!(of(below), (None, None, Some(0.5), State::Bound));
+        assert_eq!(of(below), (None, None, Some(0.5), State::Bound.into()));
         assert_eq!(of(row(primitive, 1.0, 0.1, Verdict::Failed("x".into()))).0, None);
+    }
+
+    /// A figure of another tool has no interval, and no answer that rests on it is resolved.
+    #[test]
+    fn what_is_imported_is_said_to_be() {
+        let imported = |primitive: &str, ns: f64| Row {
+            ns_interval: None,
+            ns_within: None,
+            ..row(primitive, ns, 0.0, Verdict::Imported("a paper".into()))
+        };
+        let rows = vec![imported("cpu.lock.ticket", 10.0), imported("cpu.lock.mcs", 90.0)];
+        let data = testing::data(rows);
+        let advice = advise(&data, Need::Protect, Asked::default());
+        let answers = advice.iter().flat_map(Answer::of_advice).chain(data.rows.iter().map(Answer::of_cost));
+        let answers: Vec<Answer> = answers.chain(against(&data, |_| true, "cpu.lock.ticket")).collect();
+        assert!(answers.len() > 3);
+        for answer in answers.iter().filter(|answer| answer.value.is_some()) {
+            assert_eq!(serde_json::to_value(answer.validity).unwrap(), "imported", "{answer:?}");
+            assert!(answer.unit == Unit::Ratio || (answer.low, answer.high) == (None, None), "{answer:?}");
+        }
+        assert_eq!(serde_json::to_value(Validity::from(State::Open)).unwrap(), "open");
     }
 
     /// The interval of a ratio has 99 % where each process measured both, and otherwise is made of two of 95 %.

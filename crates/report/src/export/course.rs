@@ -72,7 +72,7 @@ fn answer(runs: &[RunData], step: &Step) -> Answer {
         unit: Unit::Ratio,
         low: Some(step.low),
         high: Some(step.high),
-        validity: State::Resolved,
+        validity: State::Resolved.into(),
         verdict: change.as_str().to_owned(),
         condition: format!("{}; from run {} on", name(step), runs[step.run].name),
         case_ids: step.case.iter().map(syncscope_core::Case::id).collect(),

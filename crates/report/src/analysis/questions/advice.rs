@@ -170,13 +170,18 @@ pub struct CostFigure {
     /// Whether the row is noisy.
     #[serde(rename = "noisy")]
     pub is_rough: bool,
+    /// Whether it is a figure of another tool, without an interval.
+    #[serde(rename = "imported", skip_serializing_if = "std::ops::Not::not")]
+    pub is_imported: bool,
 }
 
 impl CostFigure {
     /// The figure to quote, with its interval for another run if it has one.
     fn of(known: &Known<'_>) -> Self {
         let Interval { low, high } = known.quoted();
-        Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: !known.row.verdict.has_cost() }
+        let verdict = &known.row.verdict;
+        let is_imported = matches!(verdict, Verdict::Imported(_));
+        Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: !verdict.has_cost(), is_imported }
     }
 
     /// `1.20 µs`, `~1.20 µs` if the row is noisy.
