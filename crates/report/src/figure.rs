@@ -37,7 +37,7 @@ pub fn time(ns: f64) -> String {
 pub(crate) const ROUGHLY: &str = "~";
 
 /// A rough time with two significant digits: `~2.0 ns`, `~8.5 µs`, `~395 ns`.
-pub(crate) fn rough_time(ns: f64) -> String {
+pub fn rough_time(ns: f64) -> String {
     format!("{ROUGHLY}{}", time_with(ns, 2))
 }
 

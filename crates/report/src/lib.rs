@@ -51,7 +51,7 @@ pub use analysis::placements::beyond_one_socket;
 pub use analysis::questions::advice::{Advice, Asked, Candidate, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use analysis::trust::trust;
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
-pub use figure::{grouped, time};
+pub use figure::{grouped, rough_time, time};
 pub use harmless::{json, plain, plain_lines};
 pub use live::LiveLadder;
 pub use reading::{Reading, State, has_cost_of_case, has_figure, interval_within_run, range};

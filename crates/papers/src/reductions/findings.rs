@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use syncscope_core::Row;
 use syncscope_core::units::plural;
-use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, grouped, has_figure, time};
+use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, grouped, has_figure, rough_time, time};
 
 use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
@@ -190,7 +190,7 @@ fn fastest(all: &[Measured<'_>]) -> Option<Outcome> {
 fn boundary(rows: &[Row]) -> Option<Outcome> {
     let found = boundaries(rows).into_iter().find(|one| one.launched_by == ONE_GRAPH)?;
     let ((kernel, kernel_width), (grid, grid_width)) = found.kernel.zip(found.grid)?;
-    let more = |ns: f64, width: f64| format!("{}{}", if width > 0.05 * ns.abs() { "~" } else { "" }, time(ns));
+    let more = |ns: f64, width: f64| if width > 0.05 * ns.abs() { rough_time(ns) } else { time(ns) };
     let text = format!(
         "Merging partial results costs {} more in a second kernel and {} more after grid.sync() than with one \
          atomicMax per block ({} elements, kernels in one graph).",

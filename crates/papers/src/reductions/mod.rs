@@ -18,7 +18,7 @@ mod terms;
 
 use syncscope_core::stats::Interval;
 use syncscope_core::{Row, Verdict, words};
-use syncscope_report::{has_cost_of_case, interval_within_run, time};
+use syncscope_report::{has_cost_of_case, interval_within_run, rough_time, time};
 
 pub use self::section::section;
 
@@ -53,10 +53,10 @@ struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The time: `3.69 µs`, or `~3.69 µs` if the row is not resolved.
+    /// The time: `3.69 µs`, or `~3.7 µs` if the row is not resolved.
     fn time(&self) -> String {
-        let doubt = if self.row.verdict == Verdict::Resolved { "" } else { "~" };
-        format!("{doubt}{}", time(self.ns))
+        let written = if self.row.verdict == Verdict::Resolved { time } else { rough_time };
+        written(self.ns)
     }
 
     /// The interval within the run.

@@ -11,6 +11,7 @@ import {
   roughly,
   RUNS,
   SEVERAL,
+  significant,
   verdictText,
   verdictTone,
 } from "./model/data.js";
@@ -33,13 +34,14 @@ const widthText = (width) => `±${formatPercent(width)}`;
 /** The interval to quote and the one within the run; published figures have none. */
 function intervalFacts(row) {
   if (row.ns === null || row.ns_low === null || row.within_low === null) return [];
-  const quoted = between(formatTime, row.ns_low, row.ns_high);
+  const time = (ns) => formatTime(ns, significant(row));
+  const quoted = between(time, row.ns_low, row.ns_high);
   const [another, own] = [halfWidth(row.ns, row.ns_low, row.ns_high), halfWidth(row.ns, ...intervalWithinRun(row))];
   // A width relative to a cost near zero says nothing.
   const relative = another !== null && own !== null && Math.max(another, own) < 1;
   const texts = relative
     ? [`${widthText(another)} (${quoted})`, widthText(own)]
-    : [quoted, between(formatTime, row.within_low, row.within_high)];
+    : [quoted, between(time, row.within_low, row.within_high)];
   return [fact("95 % interval", `run to run ${texts[0]}, within this run ${texts[1]}`)];
 }
 
@@ -48,7 +50,7 @@ function spreadText(row) {
   if (row.ns_p05 === null || row.ns_p95 === null || !(row.ns > 0)) return null;
   const cycles = row.cycles !== null;
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
-    roughly(row, cycles ? digits(end) : formatTime(end)),
+    roughly(row, end, cycles ? digits : formatTime),
   );
   return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, execution orders and points in time`;
 }
@@ -77,7 +79,7 @@ function meaningText(row) {
 function threadsFact(row) {
   if (!hasFigure(row) || actors(row) <= 1) return null;
   const costs = ["slowest", "median", "fastest"].filter((which) => row[`${which}_ns`] !== null);
-  return fact("threads", costs.map((which) => `${which} ${roughly(row, formatTime(row[`${which}_ns`]))}`).join(", "));
+  return fact("threads", costs.map((which) => `${which} ${roughly(row, row[`${which}_ns`], formatTime)}`).join(", "));
 }
 
 /** The details in the tooltip: label and format. */
@@ -140,12 +142,12 @@ function tooltipContent(row) {
       intervalFacts(row),
       fact("spread", spreadText(row)),
       row.ns !== null ? fact("whose cost", meaningText(row)) : null,
-      known ? fact("cycles", row.cycles === null ? null : roughly(row, digits(row.cycles))) : null,
+      known ? fact("cycles", row.cycles === null ? null : roughly(row, row.cycles, digits)) : null,
       known
-        ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(row, formatRate(row.ops_per_s_thread)))
+        ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(row, row.ops_per_s_thread, formatRate))
         : null,
       known && actors(row) > 1 && row.ops_per_s_total !== null
-        ? fact("total", roughly(row, formatRate(row.ops_per_s_total)))
+        ? fact("total", roughly(row, row.ops_per_s_total, formatRate))
         : null,
       threadsFact(row),
       detailFacts(row),

@@ -301,6 +301,10 @@ fn the_table_follows_its_address_and_sorts_what_it_shows() {
         const costs = texts('ns').map((text) => text.startsWith('~'));
         root.dataset.rough = costs.filter((isRough, at) => isRough && rates[at]).length;
         root.dataset.exact = rates.filter((text, at) => text && text.startsWith('~') !== costs[at]).length;
+        const cells = [...page.querySelectorAll('#rows tbody td')].map((cell) => cell.firstChild?.textContent || '');
+        const roughly = cells.filter((text) => text.startsWith('~')).map((text) => text.match(/[\\d.]+/)[0]);
+        const long = (text) => text.includes('.') && text.replace('.', '').replace(/^0+/, '').length > 2;
+        root.dataset.digits = `${roughly.length > 100} ${roughly.filter(long)}`;
         root.dataset.files = texts('more').some((text) => /\\d us\\b/.test(text));";
     let run = stored("epyc-zen5-2cpu-vm");
     let Some((counts, _)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
@@ -309,6 +313,7 @@ fn the_table_follows_its_address_and_sorts_what_it_shows() {
     assert_eq!(counts["kept"], "#rows?q=mutex some");
     assert_eq!(counts["unsorted"], "");
     assert!(number(&counts, "rough") > 0 && number(&counts, "exact") == 0, "{counts:?}");
+    assert_eq!(counts["digits"], "true ", "a rough number of any column has two digits");
     assert_eq!(counts["files"], "false", "a unit of the files");
 }
 

@@ -93,8 +93,12 @@ export const intervalWithinRun = (row) => [row.within_low, row.within_high];
 /** Whether the cost of a row is written as a number. */
 export const hasFigure = ({ state }) => state === "resolved" || state === "rough";
 
-/** A text of a row, with a tilde if its cost is rough. */
-export const roughly = (row, text) => (row.state === "rough" ? `~${text}` : text);
+/** How many digits the figures of a row have, and the ends of their intervals: two if its cost is rough. */
+export const significant = ({ state }) => (state === "rough" ? 2 : 3);
+
+/** A value of a row, with a tilde if its cost is rough. */
+export const roughly = (row, value, format) =>
+  (row.state === "rough" ? "~" : "") + format(value, significant(row));
 
 export const ROWS_OF = RUNS.map(rowsFrom);
 export const ROWS = ROWS_OF.flat();

@@ -41,7 +41,7 @@ export const formatRate = (rate, count) => {
   const [number, unit] = scaled(rate, RATE_STEPS, count);
   return `${number}${NBSP}${unit}ops/s`;
 };
-export const plainRate = (rate) => scaled(rate, RATE_STEPS, 3).join(NBSP);
+export const plainRate = (rate, count) => scaled(rate, RATE_STEPS, count).join(NBSP);
 export const formatCycles = (cycles, count) => `${digits(cycles, count)}${NBSP}cycles`;
 export const formatCount = (count) => grouped(String(count));
 export const plural = (count, noun) => `${formatCount(count)}${NBSP}${noun}${count === 1 ? "" : "s"}`;

@@ -2,7 +2,7 @@
 
 import { UNITS } from "../chart/values.js";
 import { el, svg } from "../dom.js";
-import { DATA, detailOf, ROWS } from "./data.js";
+import { DATA, detailOf, roughly, ROWS } from "./data.js";
 import { roundedBound } from "./format.js";
 
 const costOf = (row) => [row.ns, row[DATA.drawn.low], row[DATA.drawn.high]];
@@ -110,10 +110,8 @@ export function figureText(figure, row, measure) {
   if (measure === TIME) return row.figure;
   const { text } = UNITS[measure.unit];
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(roundedBound(figure.y, !figure.above), 2);
-  if (figure.state === "rough") return `~${text(figure.y, 3)}`;
   if (figure.state === "open") return null;
-  if (figure.state !== "resolved") return row.figure;
-  return text(figure.y, 3);
+  return figure.state === "resolved" || figure.state === "rough" ? roughly(figure, figure.y, text) : row.figure;
 }
 
 /** A figure as a point of a chart of dots, whose figures lie on the horizontal axis. */

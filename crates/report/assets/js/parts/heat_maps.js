@@ -63,7 +63,7 @@ export function shortNumber(value, significant) {
     `short`. */
 export function costCell(row, unit) {
   if (!hasFigure(row)) return { state: "missing", text: "×", row };
-  const short = roughly(row, unit.text(row.ns, 2));
+  const short = roughly(row, row.ns, (ns) => unit.text(ns, 2));
   return { value: row.ns, text: row.state === "rough" ? short : unit.text(row.ns), short, row };
 }
 

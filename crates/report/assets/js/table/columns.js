@@ -60,7 +60,7 @@ function costNodes(row, value) {
 
 /** A number that is as rough as the cost of its row. */
 const figureColumn = (id, title, format, read, more) =>
-  numberColumn(id, title, null, { key: figureOnly(read), text: (row, value) => roughly(row, format(value)), ...more });
+  numberColumn(id, title, null, { key: figureOnly(read), text: (row, value) => roughly(row, value, format), ...more });
 const ofThreads = (id, title, more) =>
   figureColumn(id, title, formatTime, (row) => (actors(row) > 1 ? row[id] : null), more);
 const USUALLY = { usual: true };
