@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::{Case, Row, Run};
-use syncscope_host::descriptors::silence_output;
+use syncscope_host::descriptors::{SilentOutput, silence_output};
 use syncscope_report::{LiveLadder, plain, time};
 
 use crate::catalogue::catalogue;
@@ -138,7 +138,9 @@ impl Progress {
         let silence = silence_output(errors.as_ref().map(AsFd::as_fd)).ok();
         self.held = silence.as_ref().map(|_| Vec::new());
         let done = work(self);
-        drop(silence);
+        if let Some(Err(before)) = silence.map(SilentOutput::end) {
+            terminal::speak_to(before.into());
+        }
         self.bar.set_draw_target(target());
         if let Some(words) = board::last_words() {
             terminal::note(&format!("the code wrote to stderr, at last: {words}"));

@@ -1,6 +1,7 @@
 //! The terminal: results on stdout, messages on stderr, and Ctrl-C.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -132,9 +133,21 @@ pub(crate) fn line(text: &str) {
     write_line(&plain_lines(text));
 }
 
+/// Where messages go if stderr could not be restored after foreign code.
+static ERRORS: OnceLock<File> = OnceLock::new();
+
+/// Writes messages to this file from now on.
+pub(crate) fn speak_to(errors: File) {
+    // The first file stays.
+    let _ = ERRORS.set(errors);
+}
+
 /// Writes a line to stderr. A run continues even if nobody reads stderr any more.
 fn write_line(text: &str) {
-    let _ = writeln!(stderr().lock(), "{text}");
+    let _ = match ERRORS.get() {
+        Some(mut errors) => errors.write_all(format!("{text}\n").as_bytes()),
+        None => writeln!(stderr().lock(), "{text}"),
+    };
 }
 
 /// Shows why the command failed.

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use crate::{done, opened};
+use crate::{done, limits, opened};
 
 /// Waits until the descriptor can be read without blocking. Returns `false` if that did not happen within `limit`.
 ///
@@ -25,7 +25,29 @@ pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool
 /// Redirected standard output and standard error of this process; dropping this value restores them.
 #[derive(Debug)]
 pub struct SilentOutput {
-    before: [OwnedFd; 2],
+    before: Option<[OwnedFd; 2]>,
+}
+
+impl SilentOutput {
+    /// Restores both outputs.
+    ///
+    /// # Errors
+    /// The standard error of before, if foreign code forbade these descriptors for good (`setrlimit(2)`): messages can still be
+    /// written to it.
+    pub fn end(mut self) -> Result<(), OwnedFd> {
+        self.restore()
+    }
+
+    fn restore(&mut self) -> Result<(), OwnedFd> {
+        let Some(before) = self.before.take() else { return Ok(()) };
+        // SAFETY: a null pointer stands for all streams of the C library. What foreign code left in them is discarded too.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        limits::allow_open_files();
+        replace_output(before.each_ref().map(AsFd::as_fd)).map_err(|_| {
+            let [_, errors] = before;
+            errors
+        })
+    }
 }
 
 /// Discards what foreign code writes to standard output from now on, and sends its standard error to `errors`.
@@ -36,7 +58,7 @@ pub fn silence_output(errors: Option<BorrowedFd<'_>>) -> io::Result<SilentOutput
     io::stdout().flush()?;
     let nowhere = File::options().write(true).open("/dev/null")?;
     let before = [io::stdout().as_fd().try_clone_to_owned()?, io::stderr().as_fd().try_clone_to_owned()?];
-    let silent = SilentOutput { before };
+    let silent = SilentOutput { before: Some(before) };
     replace_output([nowhere.as_fd(), errors.unwrap_or(nowhere.as_fd())])?;
     Ok(silent)
 }
@@ -51,10 +73,8 @@ fn replace_output(by: [BorrowedFd<'_>; 2]) -> io::Result<()> {
 
 impl Drop for SilentOutput {
     fn drop(&mut self) {
-        // SAFETY: a null pointer stands for all streams of the C library. What foreign code left in them is discarded too.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
         // If this fails, the remaining output is lost, and the exit code still tells the outcome.
-        let _ = replace_output(self.before.each_ref().map(AsFd::as_fd));
+        let _ = self.restore();
     }
 }
 

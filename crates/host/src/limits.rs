@@ -51,6 +51,14 @@ pub fn allow_enough_stack() -> Result<(), u64> {
     if now >= LEAST_STACK { Ok(()) } else { Err(now) }
 }
 
+/// Lets this process open as many files as it may (`ulimit -n`), whatever current limit foreign code has set.
+pub(crate) fn allow_open_files() {
+    let limit = get(0, libc::RLIMIT_NOFILE);
+    let most = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+    // SAFETY: the structure is valid for the call.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const most) };
+}
+
 /// The CPU time after which the kernel ends a process (`ulimit -t`), if there is such a limit.
 pub fn cpu_time() -> Option<Duration> {
     bounded(get(0, libc::RLIMIT_CPU)).map(Duration::from_secs)

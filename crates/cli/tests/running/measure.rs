@@ -205,6 +205,24 @@ fn what_calls_a_library_is_measured_in_a_process_of_one_thread_too() {
     assert!(stdout(&output).contains("one_thread_process"), "{}", stdout(&output));
 }
 
+/// Code may forbid open files, for the moment or for good, even stdout: the run ends with one error, not in silence.
+#[test]
+fn code_that_forbids_open_files_ends_with_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, forbids) in [("soft", "none.rlim_cur = 1"), ("hard", "none.rlim_cur = none.rlim_max = 1")] {
+        let text = format!(
+            "#include <sys/resource.h>\nvoid setup(struct thread *me) {{ (void)me; struct rlimit none;\n\
+                 getrlimit(RLIMIT_NOFILE, &none); {forbids}; setrlimit(RLIMIT_NOFILE, &none); }}\n\
+             void operation(struct thread *me) {{ me->value++; }}\n"
+        );
+        fs::write(folder.path().join(format!("{name}.c")), text).unwrap();
+        let words = ["--cpu", &format!("{name}.c"), "--threads", "1", "--budget", "1s", "--out", name];
+        let output = measure(folder.path(), &words);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(error_line(&output).contains("Too many open files"), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn mistakes_have_one_line_and_their_exit_code() {
     let folder = tempfile::tempdir().unwrap();
