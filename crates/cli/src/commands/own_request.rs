@@ -107,7 +107,11 @@ impl OwnRequest {
                 continue;
             }
             let found = if source.domain == Domain::Cpu {
-                let unread = [own::ignored_pragma(&source.own, dtype), own::ignored_flags(&source.own)];
+                let unread = [
+                    own::ignored_pragma(&source.own, dtype),
+                    own::ignored_flags(&source.own),
+                    own::ignored_lto(&source.own),
+                ];
                 for unread in unread.into_iter().flatten().filter(|unread| ignored.insert(unread.clone())) {
                     terminal::note(&unread);
                 }

@@ -172,6 +172,13 @@ fn options_for_the_compiler_have_their_place() {
         assert!(!said_of(&mut command).contains("is not read"));
         let noted = said_of(command.env(name, " -O1 -g0"));
         assert!(noted.contains(&format!("note: {name} is not read; to add its options: {said}")), "{noted}");
+        let (variable, usual) = if name == "CFLAGS" { ("CC", "cc") } else { ("CXX", "c++") };
+        for (options, is_off) in [("-flto", true), ("-O2 -flto=1", true), ("-flto -fno-lto", false), ("-O2", false)] {
+            let noted = said_of(command.env(variable, format!("{usual} {options}")));
+            let told = noted.lines().filter(|line| line.starts_with("note: -flto")).collect::<Vec<_>>();
+            assert_eq!(told.len(), usize::from(is_off), "{options}: {noted}");
+            assert!(told.iter().all(|line| line.contains(&format!("in {variable} is switched off"))), "{noted}");
+        }
     }
 }
 

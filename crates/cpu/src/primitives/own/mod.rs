@@ -26,7 +26,7 @@ use tempfile::TempDir;
 pub use self::inspection::{ignored_pragma, inspect};
 use self::library::{Loops, OwnBarrier, OwnLoop, OwnWait, StressedLock};
 use self::source::Compiled;
-pub use self::source::{HEADER, compile_here_until, ignored_flags};
+pub use self::source::{HEADER, compile_here_until, ignored_flags, ignored_lto};
 pub use self::trials::{FORMS, SIZES, Trials};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};

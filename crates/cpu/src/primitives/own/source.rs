@@ -360,6 +360,17 @@ pub fn ignored_flags(own: &OwnOperation) -> Option<String> {
     Some(format!("{name} is not read; to add its options: {variable}='{usual} {}'", options.trim()))
 }
 
+/// Says that link-time optimization, which the user asks for, is switched off.
+pub fn ignored_lto(own: &OwnOperation) -> Option<String> {
+    let compiler = compiler_of(own, Dtype::I32, false).ok()?;
+    let is_about = |option: &&String| *option == "-fno-lto" || *option == "-flto" || option.starts_with("-flto=");
+    let asked = compiler.options[..compiler.given].iter().rfind(is_about).filter(|option| *option != "-fno-lto")?;
+    let variable = compiler.variable;
+    Some(format!(
+        "{asked} in {variable} is switched off: code that is generated at link time has no assembly to measure"
+    ))
+}
+
 /// The optimization level where the user asks for none.
 pub(super) const USUAL_LEVEL: &str = "-O2";
 
