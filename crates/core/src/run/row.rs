@@ -339,11 +339,11 @@ row! {
         ];
         /// Cost of one operation as the fastest actor sees it.
         pub fastest_ns: Option<Nanoseconds> => [
-            number!(fastest_ns as Nanoseconds, "fastest_ns", "ns", "cost for the fastest thread"),
+            number!(fastest_ns as Nanoseconds, "fastest_ns", "ns", "cost for the fastest thread: median of all pairs"),
         ];
         /// Cost of one operation as the median actor sees it.
         pub median_ns: Option<Nanoseconds> => [
-            number!(median_ns as Nanoseconds, "median_ns", "ns", "cost for the median thread"),
+            number!(median_ns as Nanoseconds, "median_ns", "ns", "cost for the median thread: median of all pairs, which `ns` weights by population, block and process"),
         ];
         /// Relative median absolute deviation of the observations.
         pub noise: Option<f64> => [
@@ -414,7 +414,7 @@ row! {
         ];
         /// Cost of one operation as the slowest actor sees it.
         pub slowest_ns: Option<Nanoseconds> => [
-            number!(slowest_ns as Nanoseconds, "slowest_ns", "ns", "cost for the slowest thread; in a window it depends on the window's length (`window_ns` in details.csv)"),
+            number!(slowest_ns as Nanoseconds, "slowest_ns", "ns", "cost for the slowest thread: median of all pairs; in a window it depends on the window's length (`window_ns` in details.csv)"),
         ];
         /// The 5th and the 95th percentile of the pairs: what a program may meet.
         pub ns_spread: Option<Interval> => [

@@ -75,11 +75,12 @@ function meaningText(row) {
   return words.filter(Boolean).join("; ");
 }
 
-/** The cost for the slowest, the median and the fastest thread. */
+/** The cost for the slowest, the median and the fastest thread; the figure of a row weights the pairs. */
 function threadsFact(row) {
   if (!hasFigure(row) || actors(row) <= 1) return null;
   const costs = ["slowest", "median", "fastest"].filter((which) => row[`${which}_ns`] !== null);
-  return fact("threads", costs.map((which) => `${which} ${roughly(row, row[`${which}_ns`], formatTime)}`).join(", "));
+  const texts = costs.map((which) => `${which} ${roughly(row, row[`${which}_ns`], formatTime)}`);
+  return fact("threads, medians of all pairs", texts.join(", "));
 }
 
 /** The details in the tooltip: label and format. */

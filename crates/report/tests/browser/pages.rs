@@ -268,6 +268,7 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
         "run to run ±4.0 % (9.60 ns to 10.4 ns), within this run ±0.3 %",
         "between 37.0 and 72.0 cycles over addresses, execution orders and points in time",
         "median thread; threads alone on their cores; 63 % of the samples had SMT interference",
+        "threads, medians of all pairs",
         "slowest 11.0 ns, median 10.0 ns, fastest 9.00 ns",
         "500 Mops/s",
         "5 runs",
