@@ -74,7 +74,11 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
     let first = Grid::of(&comparison.families)
         .text("family", |family| family.family.clone())
         .number("cases", |family| family.cases.to_string())
-        .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
+        .number("median B/A", |family| match (family.median_ratio, family.ratios) {
+            (Some(ratio), count) if count < family.cases => format!("{} (of {count})", figure::ratio(ratio)),
+            (Some(ratio), _) => figure::ratio(ratio),
+            (None, _) => "–".to_owned(),
+        });
     let shown =
         Change::ALL.iter().copied().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
     let counted = shown.fold(first, |grid, change| {

@@ -157,6 +157,8 @@ pub struct FamilyChange {
     pub family: String,
     /// The number of cases in both runs.
     pub cases: usize,
+    /// The number of cases with a figure in both runs: the median is of their ratios.
+    pub ratios: usize,
     /// The median of the ratios of figures; `None` where no case has one.
     pub median_ratio: Option<f64>,
     /// The number of cases with each change.
@@ -179,7 +181,7 @@ pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
     let summary = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
         let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio_of_figures()).collect();
         let changes = counts(&cases);
-        FamilyChange { family, cases: cases.len(), median_ratio: median(&ratios), changes }
+        FamilyChange { family, cases: cases.len(), ratios: ratios.len(), median_ratio: median(&ratios), changes }
     };
     by_family(cases).into_iter().map(summary).collect()
 }

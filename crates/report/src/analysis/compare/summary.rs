@@ -242,7 +242,7 @@ mod tests {
             case(&figure, &wide, 0.4),
         ];
         let families = crate::analysis::compare::case::families(&cases);
-        assert_eq!((families[0].cases, families[0].median_ratio), (5, Some(2.0)));
+        assert_eq!((families[0].cases, families[0].ratios, families[0].median_ratio), (5, 1, Some(2.0)));
         let sentence = &sentences(&cases, 0.05)[0];
         assert!(sentence.contains("gpu.vote costs 2.00 times as much as in A (median of 1 case, range"), "{sentence}");
     }
