@@ -91,6 +91,7 @@ impl Reading {
         let figure = match (state, &row.verdict) {
             (State::Resolved | State::Rough, _) => time.unwrap_or_default(),
             (State::Bound, _) => less_than(row).unwrap_or_default(),
+            _ if is_negative(row) => NEGATIVE.to_owned(),
             (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_)) => {
                 range(row).map_or_else(|| NO_NUMBER.to_owned(), in_range)
             }
@@ -187,6 +188,14 @@ fn has_certain_cycles(row: &Row) -> bool {
 /// The words in place of a figure that is too uncertain.
 pub(crate) const NO_NUMBER: &str = "no figure";
 
+/// Another tool's difference of two times may be below zero; it has no interval.
+fn is_negative(row: &Row) -> bool {
+    let is_estimate = matches!(row.verdict, Verdict::Imported(_) | Verdict::Noisy(_));
+    is_estimate && row.ns.is_some_and(|ns| ns.value() < 0.0) && row.shown_interval().is_none()
+}
+
+const NEGATIVE: &str = "negative";
+
 /// How the explanations write a range.
 const RANGE: &str = "a to b";
 
@@ -258,7 +267,7 @@ const PROVISIONAL: &str = "provisional";
 const KERNEL_LENGTH: &str = "5 µs";
 
 /// The signs, in the order of the explanations. The page explains the verdicts separately.
-pub(crate) const SIGNS: [Sign; 7] = [
+pub(crate) const SIGNS: [Sign; 8] = [
     Sign {
         text: figure::ROUGHLY,
         meaning: "a rough figure: the interval is wider than ±5 % or based on too few blocks",
@@ -266,6 +275,7 @@ pub(crate) const SIGNS: [Sign; 7] = [
     Sign { text: "<", meaning: "an upper bound: the cost may be zero" },
     Sign { text: RANGE, meaning: "the interval alone, because it is wider than ±25 %" },
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
+    Sign { text: NEGATIVE, meaning: "another tool's difference of two times, which is below zero" },
     Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
     Sign { text: PROVISIONAL, meaning: "some planned measurement blocks are missing" },
     Sign { text: KERNEL_LENGTH, meaning: "duration of the launched kernels (not included in the cost)" },
@@ -315,6 +325,25 @@ mod tests {
         assert_eq!((of(interval(4846.0), None), of(None, interval(10.288))), ("< 4.9 µs".into(), "< 11 ns".into()));
         assert_eq!((of(interval(0.05), None), of(interval(996.0), None)), ("< 0.050 ns".into(), "< 1.0 µs".into()));
         assert_eq!(of(interval(-0.5), None), "below resolution");
+    }
+
+    /// Published differences may be below zero: that is why they have no figure, not a wide interval.
+    #[test]
+    fn a_negative_difference_of_another_tool_is_called_negative() {
+        let of = |ns, verdict: Verdict| Row {
+            ns: Some(Nanoseconds(ns)),
+            ..Row::unmeasured(Case::new("gpu.fence.block"), verdict)
+        };
+        for verdict in [Verdict::Imported("published".into()), Verdict::Noisy("a negative time".into())] {
+            let rows = [of(-0.5, verdict)];
+            assert_eq!((Reading::of(&rows[0]).figure.as_str(), State::of(&rows[0])), (NEGATIVE, State::Missing));
+            let said = signs_of(&rows).unwrap();
+            assert!(said.contains("below zero") && !said.contains("±50 %"), "{said}");
+        }
+        let measured =
+            Row { ns_within: Some(Interval { low: -9.0, high: 8.0 }), ..of(-0.5, Verdict::Noisy("wide".into())) };
+        assert_eq!(Reading::of(&measured).figure, NO_NUMBER);
+        assert_eq!(Reading::of(&of(-0.5, Verdict::Failed("check".into()))).figure, "failed");
     }
 
     #[test]

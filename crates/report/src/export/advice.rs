@@ -225,7 +225,8 @@ mod tests {
     use syncscope_core::{Case, Domain};
 
     fn taken_with(name: &str, warnings: &[&str]) -> Advice {
-        let cost = |ns: f64| CostFigure { ns, ns_low: ns - 1.0, ns_high: ns + 1.0, is_rough: false, is_imported: false };
+        let cost =
+            |ns: f64| CostFigure { ns, ns_low: ns - 1.0, ns_high: ns + 1.0, is_rough: false, is_imported: false };
         let next = RunnerUp {
             name: "second".into(),
             id: "cpu.lock.second".into(),
@@ -292,7 +293,13 @@ mod tests {
     #[test]
     fn what_is_known_is_said_where_nothing_is_decided() {
         let one = |name: &str, low: f64, high: f64, has_figure| {
-            let cost = CostFigure { ns: f64::midpoint(low, high), ns_low: low, ns_high: high, is_rough: false, is_imported: false };
+            let cost = CostFigure {
+                ns: f64::midpoint(low, high),
+                ns_low: low,
+                ns_high: high,
+                is_rough: false,
+                is_imported: false,
+            };
             Candidate { name: name.into(), id: String::new(), case_id: None, cost: Some(cost), has_figure }
         };
         let of = |candidates: Vec<Candidate>| {

@@ -133,8 +133,9 @@ fn cells(section: &Section, columns: Columns, of_size: impl Fn(usize) -> [String
 }
 
 /// The words in place of a figure, with their colours.
-const WORDS: [(&str, Tone); 7] = [
+const WORDS: [(&str, Tone); 8] = [
     ("no figure", Tone::Doubt),
+    ("negative", Tone::Doubt),
     ("overlapped", Tone::Quiet),
     ("not additive", Tone::Doubt),
     ("elided", Tone::Doubt),
