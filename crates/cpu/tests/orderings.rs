@@ -137,6 +137,68 @@ fn a_store_before_a_load_needs_sequential_consistency() {
     }
 }
 
+/// Queue locks keep a node for each thread, whose address other threads use: `_Thread_local` in C, `thread_local` with a
+/// constructor in C++. The variables begin with their values in each thread, at aligned addresses.
+#[test]
+fn a_thread_has_variables_of_its_own_that_others_may_use() {
+    let trials = Trials::new(None).unwrap();
+    let of_lock = |file: &str, exchange: &str, wait: &str, time: Duration| {
+        let (head, atomic_of, local) = if file.ends_with('c') {
+            ("", "_Atomic(struct node *)", "static _Thread_local _Alignas(64)")
+        } else {
+            (
+                "static int seven() { return 7; }\nusing namespace std;\n",
+                "std::atomic<struct node *>",
+                "alignas(64) static thread_local",
+            )
+        };
+        let first = if file.ends_with('c') { "7" } else { "seven()" };
+        let text = format!(
+            "{head}struct node {{ {atomic_of} next; atomic_int locked; }};\n{local} struct node own;\n\
+             {local} int first = {first};\nstatic {atomic_of} tail;\n\
+             void acquire(struct thread *me) {{ (void)me;\n\
+             if (first++ < 7 || (uintptr_t)&own % 64 != 0) __builtin_trap();\n\
+             atomic_store_explicit(&own.next, (struct node *)0, memory_order_relaxed);\n\
+             atomic_store_explicit(&own.locked, 1, memory_order_relaxed);\n\
+             struct node *const before = atomic_exchange_explicit(&tail, &own, memory_order_{exchange});\n\
+             if (!before) return;\n\
+             atomic_store_explicit(&before->next, &own, memory_order_release);\n\
+             while (atomic_load_explicit(&own.locked, memory_order_{wait})) {{}} }}\n\
+             void release(struct thread *me) {{ (void)me;\nstruct node *next = &own;\n\
+             if (atomic_compare_exchange_strong_explicit(&tail, &next, (struct node *)0, memory_order_acq_rel, memory_order_relaxed)) return;\n\
+             while (!(next = atomic_load_explicit(&own.next, memory_order_acquire))) {{}}\n\
+             atomic_store_explicit(&next->locked, 0, memory_order_release); }}\n"
+        );
+        asked(&trials, file, &text, &["acquire", "release"], time)
+    };
+    for file in ["mine.c", "mine.cpp"] {
+        let right = of_lock(file, "acq_rel", "acquire", TIME_OF_THE_RIGHT);
+        assert!(matches!(right, Model::NotRefuted(_)), "{file}: {right:?}");
+        for (exchange, wait) in [("acquire", "acquire"), ("release", "acquire"), ("acq_rel", "relaxed")] {
+            let weak = of_lock(file, exchange, wait, TIME);
+            assert!(matches!(weak, Model::Refuted(_)), "{file}, {exchange}, {wait}: {weak:?}");
+        }
+    }
+}
+
+/// The first thread sets up and checks, so its variables are those of `setup` and `check`; a plain access of another thread races.
+#[test]
+fn variables_of_the_first_thread_are_those_of_setup_and_check() {
+    let trials = Trials::new(None).unwrap();
+    let of_operation = |body: &str| {
+        let text = format!(
+            "static __thread int own = 1;\nstatic int *_Atomic others;\n\
+             void setup(struct thread *me) {{ (void)me; own = 4; others = &own; }}\n\
+             void operation(struct thread *me) {{ if (me->number == 0 ? own != 4 : own != 1) __builtin_trap();\n{body} }}\n\
+             int check(struct thread *me) {{ (void)me; return own == 4; }}\n"
+        );
+        asked(&trials, "mine.c", &text, &["operation", "setup", "check"], TIME_OF_THE_RIGHT)
+    };
+    assert!(matches!(of_operation(""), Model::NotRefuted(_)));
+    let raced = of_operation("if (me->number == 1) *others = 4;");
+    assert!(matches!(&raced, Model::Refuted(refuted) if refuted.kind == "race"), "{raced:?}");
+}
+
 /// Messages by a flag, in all forms in which C and C++ write atomic accesses.
 #[test]
 fn a_message_needs_release_and_acquire() {

@@ -203,11 +203,13 @@ static void reset(void) {
 
 static void execute(void) {
     reset();
+    take_variables_of(0);
     syncscope_trial_begin(all->threads);
     switch (_setjmp(all->main)) {
     case BEGINS: move_to((int)choose(all->threads, 0)); break;
     case ENDS:
         all->current = NOBODY;
+        take_variables_of(0);
         syncscope_trial_end(all->threads, all->times);
     }
     all->current = NOBODY;
@@ -238,6 +240,20 @@ static double now(clockid_t clock) {
 
 static void crash(int signal) { (void)signal, broken("crash", NOBODY, 0, all->current, 0); }
 
+// The address from which a thread finds its variables.
+static uintptr_t thread_pointer(void) {
+    uintptr_t found;
+#if defined(__x86_64__)
+    __asm__("movq %%fs:0, %0" : "=r"(found));
+#elif defined(__aarch64__)
+    __asm__("mrs %0, tpidr_el0" : "=r"(found));
+#endif
+    return found;
+}
+
+// Before the constructors of the program, which may use such variables.
+__attribute__((constructor(101))) static void begin(void) { syncscope_model_thread_pointer = thread_pointer(); }
+
 static int find_local(struct dl_phdr_info *info, size_t size, void *nothing) {
     (void)size, (void)nothing;
     for (int at = 0; at < info->dlpi_phnum; at++)
@@ -265,7 +281,11 @@ static void open_model(void) {
     memcpy(all->local_image, all->local, all->local_size);
     memcpy(all->image, __data_start, all->image_size);
     for (int thread = 0; thread < MOST; thread++) {
-        all->strands[thread].local = pages(all->local_size + 1);
+        // The copy begins as the original does within a page, so it has the same alignment.
+        struct strand *const strand = &all->strands[thread];
+        strand->local = (char *)pages(all->local_size + PAGE) + (uintptr_t)all->local % PAGE;
+        strand->thread_pointer = thread_pointer();
+        if (all->local_size > 0) strand->thread_pointer += (uintptr_t)strand->local - (uintptr_t)all->local;
         ucontext_t *const context = &all->contexts[thread];
         getcontext(context);
         context->uc_stack.ss_sp = pages(STACK), context->uc_stack.ss_size = STACK, context->uc_link = NULL;

@@ -34,7 +34,7 @@ void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
 extern const int syncscope_has_c_sequences, syncscope_orders_observed;
 
-enum { PLACES = 64, MESSAGES = 2048, STEPS = 1000, CHOICES = 4096, SHADOWS = 1 << 14, VISITS = 32, LOOPS = 256, STACK = 1 << 18 };
+enum { PLACES = 64, MESSAGES = 2048, STEPS = 1000, CHOICES = 4096, SHADOWS = 1 << 14, VISITS = 32, LOOPS = 256, STACK = 1 << 18, PAGE = 4096 };
 // A loop that makes the same reads PATIENCE times counts as one that never gives up.
 enum { GAP = 1 << 16, PATIENCE = 1 << 16, STREAK = 60 };
 enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
@@ -86,6 +86,7 @@ struct strand {
     } visits[VISITS];
     unsigned visited;
     char *local;
+    uintptr_t thread_pointer;
 };
 
 // The memory of the model: the program's own variables start each execution as they were at first.
@@ -208,14 +209,17 @@ static int is_able(const struct strand *strand) {
     return strand->state == READY || (strand->state == WAITS && (strand->patience > 0 || may_change(strand)));
 }
 
+// What the program reads instead of the thread pointer: with it, each thread has variables of its own (_Thread_local).
+extern uintptr_t syncscope_model_thread_pointer;
+uintptr_t syncscope_model_thread_pointer;
+
+static void take_variables_of(int thread) { syncscope_model_thread_pointer = all->strands[thread].thread_pointer; }
+
 static void move_to(int thread) {
     const int from = all->current;
     if (thread == from) return;
     struct strand *const strand = &all->strands[thread];
-    if (all->local_size > 0) {
-        if (from >= 0) memcpy(all->strands[from].local, all->local, all->local_size);
-        memcpy(all->local, strand->local, all->local_size);
-    }
+    take_variables_of(thread);
     all->current = thread, all->streak = 0;
     if (from >= 0 && _setjmp(all->strands[from].here)) return;
     if (strand->has_begun) _longjmp(strand->here, 1);
@@ -314,11 +318,6 @@ static void access_bytes(uintptr_t address, unsigned size, int kind, uintptr_t s
     struct strand *const strand = self();
     if (strand->is_narrow && kind >= ATOMIC_READ) kind += NARROW_READ - ATOMIC_READ;
     strand->is_narrow = 0;
-    // A thread's own variable exists only once here: the other threads have theirs at the same address.
-    if (address - (uintptr_t)all->local < all->local_size) {
-        if (kind >= ATOMIC_READ) cannot("threads share variables of a thread (_Thread_local)");
-        return;
-    }
     for (uintptr_t byte = address; byte < address + size; byte++) {
         unsigned at = (unsigned)((byte * 0x9E3779B97F4A7C15u) >> 50) % SHADOWS, looked = 0;
         struct shadow *shadow = &all->shadows[at];

@@ -232,7 +232,21 @@ impl Trials {
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
         // Inlines the functions that a library wraps around an access, so that the access is in the user's function.
         let inlined = "-finline-small-functions";
-        let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", inlined, "-w"];
+        // Addresses of a thread's variables start from the thread pointer in all ways of access.
+        let of_thread: &[&str] = if cfg!(target_arch = "x86_64") { &["-mno-tls-direct-seg-refs"] } else { &[] };
+        let options = [
+            &[
+                "-O1",
+                "-g",
+                "-fsanitize=thread",
+                "-fno-optimize-sibling-calls",
+                "-ftls-model=initial-exec",
+                inlined,
+                "-w",
+            ],
+            of_thread,
+        ]
+        .concat();
         let text = functions(&modelled) + &trial_of(own, Program::Model)?;
         let assembly = assembly(own, &compiler, &text, &options)?;
         if let Some(reason) = outside_of_model(&assembly) {
@@ -400,6 +414,16 @@ fn seen_copy(line: &str) -> Option<String> {
     Some(line.replacen(name, &format!("__tsan_{copy}"), 1))
 }
 
+/// Replaces the thread pointer by the model's: a thread of the model is none of the system.
+fn seen_thread(line: &str) -> Option<String> {
+    const POINTER: &str = "syncscope_model_thread_pointer";
+    if let Some(register) = line.trim().strip_prefix("mrs").and_then(|rest| rest.trim().strip_suffix(", tpidr_el0")) {
+        return Some(format!("\tadrp\t{register}, {POINTER}\n\tldr\t{register}, [{register}, :lo12:{POINTER}]"));
+    }
+    let (before, behind) = line.split_once("%fs:0")?;
+    behind.starts_with([',', ' ', '\t']).then(|| format!("{before}{POINTER}(%rip){behind}"))
+}
+
 /// The assembly with a table of the return addresses of its calls of the model, and the file and line of each. An access in a
 /// library function, such as `std::atomic::load`, gets the user's line that precedes it.
 fn with_sites(assembly: &str, files: &BTreeMap<i32, Option<String>>) -> String {
@@ -409,7 +433,7 @@ fn with_sites(assembly: &str, files: &BTreeMap<i32, Option<String>>) -> String {
         .map(|(number, _)| number)
         .collect();
     for line in assembly.lines() {
-        let seen = seen_copy(line);
+        let seen = seen_copy(line).or_else(|| seen_thread(line));
         let line = seen.as_deref().unwrap_or(line);
         text.push_str(line);
         text.push('\n');
@@ -510,6 +534,18 @@ mod tests {
             ["\tcall\tmemcpy_of_mine@PLT", "\tcall\t__tsan_memcpy@PLT", "memcpy:", "\t.quad\tmemcpy", "\tcall\tmemcmp"]
         {
             assert_eq!(seen_copy(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_thread_pointer_is_that_of_the_model() {
+        let variable = "syncscope_model_thread_pointer";
+        let x86 = seen_thread("\tmovq\t%fs:0, %rbx");
+        assert_eq!(x86.unwrap(), format!("\tmovq\t{variable}(%rip), %rbx"));
+        let arm = seen_thread("\tmrs\tx19, tpidr_el0").unwrap();
+        assert_eq!(arm, format!("\tadrp\tx19, {variable}\n\tldr\tx19, [x19, :lo12:{variable}]"));
+        for other in ["\tmovq\t%fs:40, %rax", "\tmrs\tx0, cntvct_el0", "\tmovq\t%fs:08(%rax), %rbx"] {
+            assert_eq!(seen_thread(other), None, "{other}");
         }
     }
 
