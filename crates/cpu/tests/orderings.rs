@@ -253,6 +253,44 @@ fn what_is_read_into_the_register_counts() {
     }
 }
 
+/// Mutexes of POSIX, C and C++ beside atomic variables: initialization that is checked twice. A mutex alone is a lock.
+#[test]
+fn mutexes_of_libraries_order_what_they_protect() {
+    let trials = Trials::new(None).unwrap();
+    let posix = ("mine.c", "<pthread.h>", "pthread_mutex_t m;", "pthread_mutex_lock(&m);", "pthread_mutex_unlock(&m);");
+    let c = ("mine.c", "<threads.h>", "mtx_t m;", "mtx_lock(&m);", "mtx_unlock(&m);");
+    let tries = ("mine.c", "<threads.h>", "mtx_t m;", "while (mtx_trylock(&m) != thrd_success) {}", "mtx_unlock(&m);");
+    let cpp = ("mine.cpp", "<mutex>", "std::mutex m;", "m.lock();", "m.unlock();");
+    for (file, header, declared, lock, unlock) in [posix, c, tries, cpp] {
+        let once = |load: &str, store: &str, lock: &str, time: Duration| {
+            let text = format!(
+                "#include {header}\nstatic {declared}\nstatic int data; static atomic_int is_made;\n\
+                 void operation(struct thread *me) {{\n\
+                 if (!atomic_load_explicit(&is_made, memory_order_{load})) {{ {lock}\n\
+                 if (!atomic_load_explicit(&is_made, memory_order_relaxed)) {{ data++;\n\
+                 atomic_store_explicit(&is_made, 1, memory_order_{store}); }}\n{unlock} }}\n\
+                 me->value += data; }}\n\
+                 int check(struct thread *me) {{ (void)me; return data == 1; }}\n"
+            );
+            asked(&trials, file, &text, &["operation", "check"], time)
+        };
+        let right = once("acquire", "release", lock, TIME_OF_THE_RIGHT);
+        assert!(matches!(right, Model::NotRefuted(_)), "{lock}: {right:?}");
+        for (load, store, lock) in
+            [("relaxed", "release", lock), ("acquire", "relaxed", lock), ("acquire", "release", "")]
+        {
+            let weak = once(load, store, lock, TIME);
+            assert!(matches!(weak, Model::Refuted(_)), "{lock} {load} {store}: {weak:?}");
+        }
+        let text = format!(
+            "#include {header}\nstatic {declared}\nvoid acquire(struct thread *me) {{ (void)me; {lock} }}\n\
+             void release(struct thread *me) {{ (void)me; {unlock} }}\n"
+        );
+        let alone = asked(&trials, file, &text, &["acquire", "release"], TIME_OF_THE_RIGHT);
+        assert!(matches!(alone, Model::NotRefuted(_)), "{lock}: {alone:?}");
+    }
+}
+
 /// The kernel compares a futex with the value that it finds, which may be older than a store of another thread on its way. What
 /// is written before a wake-up has arrived.
 #[test]
@@ -489,9 +527,14 @@ fn what_cannot_be_modelled_is_said() {
     };
     let release = "void release(struct thread *me) { (void)me; }";
     let pthread = format!(
-        "#include <pthread.h>\npthread_mutex_t m;\nvoid acquire(struct thread *me) {{ pthread_mutex_lock(&m); }} {release}"
+        "#include <pthread.h>\npthread_rwlock_t m;\nvoid acquire(struct thread *me) {{ pthread_rwlock_wrlock(&m); }} {release}"
     );
-    assert_eq!(cannot(&pthread), "it calls `pthread_mutex_lock`");
+    assert_eq!(cannot(&pthread), "it calls `pthread_rwlock_wrlock`");
+    let twice = format!(
+        "#define _GNU_SOURCE\n#include <pthread.h>\npthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;\n\
+         void acquire(struct thread *me) {{ pthread_mutex_lock(&m); }} {release}"
+    );
+    assert_eq!(cannot(&twice), "it uses a mutex that is recursive or checks for errors");
     let mixed = "void acquire(struct thread *me) { while (__atomic_exchange_n((char *)me->x, 1, 2)); } void release(struct thread *me) { *me->x = 0; }";
     assert!(cannot(mixed).contains("sizes"), "{}", cannot(mixed));
     assert!(

@@ -1,5 +1,5 @@
-// Library functions for a program in the model, which the library itself would not report: copies of memory, the heap, and the
-// first use of static variables. This file comes between `memory.h` and `explore.c`.
+// Library functions for a program in the model, which the library itself would not report: copies of memory, the heap, the first
+// use of static variables, and mutexes. This file comes between `memory.h` and `explore.c`.
 #define SITE ((uintptr_t)__builtin_return_address(0))
 
 static int is_running(void);
@@ -113,3 +113,27 @@ void __cxa_guard_release(char *guard) {
 void __cxa_guard_abort(char *guard) {
     if (is_running()) store((uintptr_t)guard + 1, 1, 0, RELEASE, SITE);
 }
+
+// Mutexes: the first word is 1 while a thread has one. A mutex that a thread may take twice, or that reports errors, has a kind.
+enum { KIND_OF_MUTEX = 4, KINDS_OF_MUTEX = 3, ADAPTIVE = 3, BUSY = 1 };
+static int takes_mutex(int *mutex, uintptr_t site) {
+    const int kind = mutex[KIND_OF_MUTEX] & KINDS_OF_MUTEX;
+    if (kind != 0 && kind != ADAPTIVE) cannot("it uses a mutex that is recursive or checks for errors");
+    uint32_t nobody = 0;
+    if (is_running()) return swap((uintptr_t)mutex, sizeof *mutex, &nobody, 1, 0, ACQUIRE, RELAXED, site);
+    return *mutex == 0 ? *mutex = 1 : 0;
+}
+static int leave_mutex(int *mutex, uintptr_t site) {
+    if (is_running()) store((uintptr_t)mutex, sizeof *mutex, 0, RELEASE, site);
+    else *mutex = 0;
+    return 0;
+}
+#define MUTEX(LOCK, TRY, UNLOCK, IS_BUSY)                                  \
+    int LOCK(void *mutex) {                                                \
+        while (!takes_mutex(mutex, SITE)) {}                               \
+        return 0;                                                          \
+    }                                                                      \
+    int TRY(void *mutex) { return takes_mutex(mutex, SITE) ? 0 : IS_BUSY; } \
+    int UNLOCK(void *mutex) { return leave_mutex(mutex, SITE); }
+MUTEX(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock, EBUSY)
+MUTEX(mtx_lock, mtx_trylock, mtx_unlock, BUSY)

@@ -1,7 +1,7 @@
 //! Programs that try whether an operation keeps its promise: in a model of memory (`explore.c`), or by threads of this machine
 //! (`stress.c`). Both use the operation in the same way (`trial.h`). They run in processes of their own with limited time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io;
 use std::process::Command;
@@ -346,20 +346,52 @@ const CALLS: [&str; 3] = ["call", "callq", "bl"];
 /// What an operation does without the model seeing it.
 fn outside_of_model(assembly: &str) -> Option<String> {
     const WIDE: &str = "__tsan_atomic128";
-    const UNKNOWN: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", WIDE];
+    const UNKNOWN: [&str; 7] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "_ZNSt18condition_variable", WIDE];
     let words = assembly.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         let first = words.next()?;
         (CALLS.contains(&first) || ["jmp", "b"].contains(&first)).then_some(words.next()?)
     });
-    let name = |word: &'_ str| UNKNOWN.iter().any(|begin| word.starts_with(begin));
+    let name = |word: &'_ str| UNKNOWN.iter().any(|begin| word.starts_with(begin)) && !MUTEXES.contains(&word);
     let found = words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word));
     let of_call = |found: &str| {
         let is_wide = found.starts_with(WIDE);
         if is_wide { "it has atomic accesses to 16 bytes".to_owned() } else { format!("it calls `{found}`") }
     };
-    let of_instruction = |found| format!("the memory model of C does not know its instruction `{found}`");
-    found.map(of_call).or_else(|| unseen_instruction(assembly).map(of_instruction))
+    let of_instruction = |found| {
+        format!("the memory model of C does not know its instruction `{found}`: write it with `__atomic_` functions")
+    };
+    found
+        .map(of_call)
+        .or_else(|| variable_of_library(assembly))
+        .or_else(|| unseen_instruction(assembly).map(of_instruction))
+}
+
+/// Functions of mutexes: the first six are the model's, the others change nothing that another thread may use.
+const MUTEXES: [&str; 10] = [
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "mtx_lock",
+    "mtx_trylock",
+    "mtx_unlock",
+    "pthread_mutex_init",
+    "pthread_mutex_destroy",
+    "mtx_init",
+    "mtx_destroy",
+];
+
+/// A variable of each thread that a library defines: the model has only those of the program.
+fn variable_of_library(assembly: &str) -> Option<String> {
+    let is_end = |letter: char| !(letter.is_alphanumeric() || "_.$".contains(letter));
+    let names = assembly.lines().filter_map(|line| {
+        let of_x86 = line.split_once("@gottpoff").map(|(before, _)| before.rsplit(is_end).next());
+        let of_arm = line.split_once(":gottprel:").map(|(_, behind)| behind.split(is_end).next());
+        of_x86.or(of_arm)?
+    });
+    let defined: HashSet<&str> = assembly.lines().filter_map(|line| line.strip_suffix(':')).collect();
+    let unknown = names.into_iter().find(|name| !defined.contains(name))?;
+    Some(format!("it uses `{unknown}`, a library's variable of each thread"))
 }
 
 /// An instruction that accesses or orders memory without a report to the model: inline assembly, or a fence of the processor
@@ -401,7 +433,9 @@ const COPIES: [&str; 3] = ["memcpy", "memmove", "memset"];
 /// function.
 fn is_of_model(name: &str) -> bool {
     let name = name.split('@').next().unwrap_or(name);
-    name == "free" || ["__tsan_", "__cxa_guard_", "_Zd"].iter().any(|begin| name.starts_with(begin))
+    name == "free"
+        || MUTEXES.contains(&name)
+        || ["__tsan_", "__cxa_guard_", "_Zd"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// Replaces a call of one of [`COPIES`] by a call of the model's function, which sees the accesses.
@@ -493,8 +527,10 @@ mod tests {
     fn calls_are_seen_whatever_a_compiler_names_them() {
         for call in ["call\tf@PLT", "callq\tf@PLT", "bl\tf", "jmp\tf@PLT", "b\tf"] {
             let of = |name: &str| format!("operation:\n\t.loc\t1 7 3\n\t{}\n", call.replace('f', name));
-            assert_eq!(outside_of_model(&of("pthread_mutex_lock")).as_deref(), Some("it calls `pthread_mutex_lock`"));
+            assert_eq!(outside_of_model(&of("pthread_cond_wait")).as_deref(), Some("it calls `pthread_cond_wait`"));
             assert_eq!(outside_of_model(&of("__tsan_atomic32_store")), None);
+            assert_eq!(outside_of_model(&of("pthread_mutex_lock")), None);
+            assert!(outside_of_model(&of("_ZNSt18condition_variable10notify_oneEv")).is_some());
             let is_jump = call.starts_with(['j', 'b']) && !call.starts_with("bl");
             assert_eq!(
                 with_sites(&of("__tsan_atomic32_store"), &BTreeMap::new()).contains("\t.long 1\n\t.long 7"),
@@ -534,6 +570,15 @@ mod tests {
             ["\tcall\tmemcpy_of_mine@PLT", "\tcall\t__tsan_memcpy@PLT", "memcpy:", "\t.quad\tmemcpy", "\tcall\tmemcmp"]
         {
             assert_eq!(seen_copy(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn variables_of_threads_are_those_of_the_program() {
+        for line in ["\taddq\tof_it@gottpoff(%rip), %rax", "\tadrp\tx0, :gottprel:of_it"] {
+            let reason = outside_of_model(line).unwrap();
+            assert_eq!(reason, "it uses `of_it`, a library's variable of each thread");
+            assert_eq!(outside_of_model(&format!("{line}\nof_it:\n\t.zero\t4\n")), None);
         }
     }
 
