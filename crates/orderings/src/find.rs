@@ -248,10 +248,18 @@ impl Finder<'_> {
             "memory_order_" | "__ATOMIC_" | "__NV_ATOMIC_" => {
                 "a macro pastes its order: write the whole name to have it tried"
             }
-            "volatile" if source.calls.iter().all(|call| call.name + 1 != token) => "it names no ordering",
+            "volatile" if source.calls.iter().all(|call| call.name + 1 != token) => {
+                if self.is_gpu {
+                    "it names no ordering"
+                } else {
+                    "it names no ordering, and to C, threads that share it race: use `__atomic_` functions"
+                }
+            }
             _ if is_called && word.starts_with("__syncthreads_") => "its result is used",
             "sync" | "arrive_and_wait" if is_called && self.is_gpu => "a method of a library",
-            _ if is_called && word.starts_with("__sync_") => "a function of GCC without an order",
+            _ if is_called && word.starts_with("__sync_") => {
+                "a function without an order: write it as an `__atomic_` function to have it tried"
+            }
             _ => return,
         };
         self.leave_out(token, word, reason);

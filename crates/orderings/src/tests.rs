@@ -212,3 +212,15 @@ fn orderings_have_names_that_tell_them_apart() {
         ]
     );
 }
+
+/// What has no ordering to weaken is listed with what to write instead. Volatile accesses race on a CPU only.
+#[test]
+fn code_without_orders_is_told_what_to_write() {
+    let reasons = |is_gpu| {
+        let found =
+            find("volatile int l;\nvoid acquire() { while (__sync_lock_test_and_set(&l, 1)); }", &["acquire"], is_gpu);
+        found.not_tried.into_iter().map(|one| one.reason).collect::<Vec<_>>()
+    };
+    assert!(reasons(false).iter().all(|reason| reason.contains("`__atomic_` function")), "{:?}", reasons(false));
+    assert_eq!(reasons(true)[0], "it names no ordering");
+}

@@ -511,7 +511,7 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
         (shared, "`acquire_shared` is for --cpu: write what a GPU does under such a lock as `operation`"),
         (wait, "`wait_for` is for --cpu: a thread of a GPU does not sleep"),
         (waits && !axes.threads.is_empty(), "--threads is not for `wait_for`: one thread waits for another"),
-        (waits && arguments.orderings, "--orderings is for locks, barriers and messages, not for `wait_for`"),
+        (waits && arguments.orderings, "--orderings is not for `wait_for`: call it `receive`, and `wake` `send`"),
         (of_grid, "--cluster is for operations of a thread, a block or a cluster, not of the whole grid"),
     ])?;
     let is_without = |own: &&OwnOperation| own.uses(OwnUse::LaunchMemory) && own.launch_memory.is_none();
