@@ -87,11 +87,11 @@ fn between(data: &RunData) -> Option<Outcome> {
 const ONE_SPEED: f64 = 1.05;
 
 /// Groups cores by the time of a chain of known length, the fastest first. A group ends where the next core is slower by
-/// more than noise and both intervals.
+/// more than noise and both intervals for another run: one core may have had a slower clock in this run alone.
 fn by_speed(data: &RunData) -> Vec<Vec<Known<'_>>> {
     let rows = data.rows_where(|row| has_role(data, &row.case, Role::CoreSpeed));
     let mut known: Vec<Known<'_>> =
-        rows.filter_map(|row| Known::of(data, row, Basis::Run).filter(Known::has_figure)).collect();
+        rows.filter_map(|row| Known::of(data, row, Basis::Machine).filter(Known::has_figure)).collect();
     known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
     let alike = |a: &Known<'_>, b: &Known<'_>| b.ns <= ONE_SPEED * a.ns || b.bounds.low <= a.bounds.high;
     known.chunk_by(alike).map(<[_]>::to_vec).collect()
@@ -227,10 +227,14 @@ mod tests {
         assert_eq!(alike(&rows[..4]).unwrap(), "All 4 measured cores run at the same speed: 4.00 GHz.");
         assert_eq!(alike(&rows[..2]).unwrap(), "Both measured cores run at the same speed: 4.00 GHz.");
         assert_eq!((alike(&rows), alike(&rows[..1])), (None, None));
-        let blurred = [within(chain(0, 0.36), 0.34, 0.42), within(chain(1, 0.40), 0.35, 0.43)];
+        let shown =
+            |row: Row, low, high| Row { ns_interval: Some(syncscope_core::stats::Interval { low, high }), ..row };
+        let blurred = [shown(chain(0, 0.36), 0.34, 0.42), shown(chain(1, 0.40), 0.35, 0.43)];
         let text =
             "The speeds of the 2 measured cores (2.50 to 2.78 GHz) cannot be told apart: their intervals overlap.";
         assert_eq!(alike(&blurred).unwrap(), text);
+        let uncertain: Vec<Row> = rows.iter().map(|row| shown(row.clone(), 0.2, 0.5)).collect();
+        assert_eq!(said(speeds, uncertain), None, "in this run alone");
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);
     }
