@@ -21,6 +21,9 @@ use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::{Cancel, Case, Check, Engine, Laboratory, Measurement, Preset, Settings, Verdict};
 use syncscope_gpu::GpuLaboratory;
 
+/// The variable that holds a part of the names of the cases to stress or to run under a sanitizer.
+const ONLY: &str = "SYNCSCOPE_STRESS_ONLY";
+
 fn open() -> GpuLaboratory {
     GpuLaboratory::open(None, &[], syncscope_core::OwnCode::default()).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Case, Check, Laboratory, Preset};
 use syncscope_gpu::{GpuLaboratory, orderings};
 
-use super::{measure, on_grid, open, planned};
+use super::{ONLY, measure, on_grid, open, planned};
 
 /// The variable that makes the test of this name compute for this many seconds instead of doing nothing.
 const LOAD_SECONDS: &str = "SYNCSCOPE_STRESS_LOAD_SECONDS";
-
-/// The variable that holds a part of the case names to test.
-const ONLY: &str = "SYNCSCOPE_STRESS_ONLY";
 
 fn barriers() -> u64 {
     std::env::var("SYNCSCOPE_STRESS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000)
