@@ -255,7 +255,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// The column heads of [`Table::cells`].
-pub const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
+pub const HEADS: [&str; 4] = ["line", "ordering", "if weakened", "needed?"];
 
 /// What no bound of the model includes.
 const LIMIT: &str = "; it never lets a store overtake an earlier load (load buffering)";

@@ -234,7 +234,7 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "NonAdditive",
         "doubt",
         "not additive",
-        "A second copy of the primitive costs more or less than the first, so the figure holds only in this context.",
+        "A second copy of the primitive differs in cost from the first, so the figure holds only in this context.",
     ),
     verdict("Noisy", "doubt", "noisy", "The interval was still wide when time ran out."),
     verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because of interference."),

@@ -73,7 +73,7 @@ const QUESTIONS: [Question; 20] = [
         "show results/h200 --only cpu.lock.std_mutex --where threads=1",
         "cpu.lock.std_mutex",
         &[("threads", "1"), ("dtype", "u64")],
-        "Noisy",
+        "Resolved",
     ),
     cost(
         "What does a mutex cost that 16 threads want?",

@@ -101,7 +101,7 @@ impl StateOfClass {
         if differ(1.0, self.factor, LEAST_CHANGE) {
             return format!("{:.2} times that cost", self.factor);
         }
-        "a mean cost at least 10 % off that".to_owned()
+        "a mean cost at least 10 % higher or lower".to_owned()
     }
 }
 
@@ -153,8 +153,8 @@ impl Fingerprint {
                 *entry(entry(&mut compared, one), two) += other.share;
             }
             let of_usual = |(one, others): (String, Vec<_>)| {
-                let others = others.iter().map(|(text, share)| format!(", {} with {text}", percent(*share)));
-                format!("{} of it with {one}{}", percent(usual.share), others.collect::<String>())
+                let others = others.iter().map(|(text, share)| format!(", {text} for {}", percent(*share)));
+                format!("{one} for {} of the run{}", percent(usual.share), others.collect::<String>())
             };
             compared.into_iter().map(of_usual).collect()
         };
@@ -322,13 +322,13 @@ mod tests {
         assert!(found.contains("1.30 times"), "{found}");
         let found = of(&[(0.7, 1.0), (0.2, 0.78), (0.06, 1.04), (0.04, 0.99)]);
         assert!(
-            found.matches("70 % of it with the usual cost of moving cache lines").count() == 1
+            found.matches("the usual cost of moving cache lines for 70 % of the run").count() == 1
                 && found.matches(" %").count() == 4,
             "{found}"
         );
         assert!(
-            found.contains("20 % with 0.78 times that cost")
-                && found.ends_with("10 % with a mean cost at least 10 % off that"),
+            found.contains("0.78 times that cost for 20 %")
+                && found.ends_with("a mean cost at least 10 % higher or lower for 10 %"),
             "{found}"
         );
     }

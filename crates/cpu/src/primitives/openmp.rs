@@ -94,8 +94,8 @@ const GAPS_US: [u32; 3] = [0, 20, 200];
 static PARALLEL_PART: Entry = by_policy(
     "cpu.openmp.parallel_part",
     [
-        "Barriers at the start and end of a parallel region, after serial code during which all threads but one wait",
-        "one pair of barriers, from the end of the serial code until the thread that ran it continues",
+        "Barriers at the start and end of a parallel region that follows serial code, during which all other threads wait",
+        "two barriers, from the end of the serial code until the thread that ran it continues",
     ],
     FACTS,
     |primitive, axes| {

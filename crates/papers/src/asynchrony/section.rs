@@ -52,8 +52,8 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
         title: "Asynchrony: components updated after a neighbour",
         lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, \
                figures 3 to 6. The vector starts as all ones, and each thread clears its component (array element) if both \
-               neighbours are still 1. A component that still holds 1 at the end had a neighbour that was cleared before it, \
-               which counts as an inconsistency.",
+               neighbours are still 1. A component that still holds 1 at the end counts as an inconsistency: \
+               a neighbour was cleared before it.",
         answers: Vec::new(),
         parts,
         claims: together().filter(|row| row.in_paper).map(ClaimRow::finding).collect(),

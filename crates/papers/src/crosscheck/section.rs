@@ -33,8 +33,8 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost measured with two clocks",
-        lead: "Each operation is timed in a short and in a long chain of repetitions, each with two clocks: one inside \
-               the processor and one outside it. The cost is the difference between the times, divided by the difference \
+        lead: "Two clocks, one inside the processor and one outside it, time each operation in a short and in a long \
+               chain of repetitions. The cost is the difference between the times, divided by the difference \
                in \
                repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
                sections 3.2 and 3.3, table 1.",
@@ -136,9 +136,8 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         let code = format!("{:.0} KiB", kib(fits));
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
-            "Each of {} additions ({code} of code) costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
-             in the shortest loop body. In bodies of {} additions or more, each addition costs more: up to {beyond_cycles:.2} \
-             cycles in the longest.",
+            "In a body of {} additions ({code} of code), each costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
+             in the shortest body. In bodies of {} additions or more, each costs more: {beyond_cycles:.2} cycles in the longest.",
             grouped(fits),
             grouped(exceeds),
         )));

@@ -145,8 +145,8 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
         .map(|worst| format!("{} wrong (the variant named takes up to {:.1} % longer)", losses.len(), worst * 100.0));
     let undecided = (open > 0).then(|| format!("{open} undecided"));
     let text = format!(
-        "Of {}, the costs of primitives alone predict the fastest variant (of those with all primitives measured) as \
-         follows: {}. {within} of {known} predicted differences are within 20 % of the measured ones.",
+        "The costs of primitives alone predict the fastest variant (of those with all primitives measured) of {}: {}. \
+         {within} of {known} predicted differences are within 20 % of the measured ones.",
         plural(problems, "reduction problem"),
         [right_ones, wrong, undecided].into_iter().flatten().collect::<Vec<_>>().join(", "),
     );

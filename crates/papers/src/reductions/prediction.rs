@@ -386,10 +386,13 @@ mod tests {
         assert!((decided[0].loss() - 1.0 / 9.0).abs() < 1e-9);
         let said = |times: &[Row]| recommendation(&[costs(), times.to_vec()].concat()).unwrap().sentence;
         let two = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 10_000.0)]);
-        assert!(two.contains("as follows: 1 wrong (the variant named takes up to 11.1 % longer). "), "{two}");
+        assert!(
+            two.contains("of 1 reduction problem: 1 wrong (the variant named takes up to 11.1 % longer). "),
+            "{two}"
+        );
         let close = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 9050.0)]);
-        assert!(close.contains("as follows: 1 undecided. "), "{close}");
-        assert!(recommendation(&rows()).unwrap().sentence.contains("as follows: 1 right. "));
+        assert!(close.contains("of 1 reduction problem: 1 undecided. "), "{close}");
+        assert!(recommendation(&rows()).unwrap().sentence.contains("of 1 reduction problem: 1 right. "));
     }
 
     #[test]

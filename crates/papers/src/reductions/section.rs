@@ -17,7 +17,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
         title: "Reductions: do the costs of primitives predict which synchronization is fastest?",
-        lead: "Ways to reduce one vector: their times, and those predicted from the costs of primitives. Burtchell and \
+        lead: "Ways to reduce one vector: times measured, and times predicted from the costs of primitives. Burtchell and \
                Burtscher, Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and \
                Matsuoka, A Study of Synchronization Methods in Modern GPUs.",
         answers: answers(rows),
@@ -39,8 +39,8 @@ fn predictions(rows: &[Row]) -> Option<Part> {
     }
     let explanation = Part::paragraph(
         "Both variants read the same vector with the same code, so their times should differ only in synchronization: \
-         launches, barriers and atomic operations. The prediction takes their costs from this run, on the grid \
-         closest in size. \"Off by\" is the error of the prediction relative to the measured difference. A \
+         launches, barriers and atomic operations. The prediction takes the costs of these primitives from this run, on the grid \
+         closest in size. \"Off by\" is the prediction's error relative to the measured difference. A \
          difference is undecided if the two intervals overlap.",
     );
     let mut parts = vec![explanation];
@@ -97,7 +97,7 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does so after a grid \
-         barrier. Each figure is the extra time compared with one atomic operation per block, launched the same \
+         barrier. Each figure is the time beyond that of one atomic operation per block, launched the same \
          way. The \
          figures include the host's launch time if kernels are queued while earlier ones run, but \
          not if all are queued before the first one starts.",

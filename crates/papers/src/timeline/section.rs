@@ -230,12 +230,10 @@ fn clock(timeline: &Timeline) -> Option<Part> {
     let spread = groups.iter().map(|group| group.spread_cycles).fold(0.0, f64::max);
     let text = format!(
         "The warps of a multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to \
-         {} cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. To \
-         align its \
-         counter with the global timer, each block records, before and after the snippet, the cycle count at which it \
-         sees each of many timer steps, and uses the step that it saw with the least delay. If the clocks are aligned by the \
-         even steps alone and by the odd steps alone, the results differ by at most {disagreement:.1} cycles; times on different \
-         multiprocessors cannot be compared more precisely than that. This method cannot show whether \
+         {} cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. Before and after \
+         the snippet, each block records the cycle counts at which it sees many steps of the global timer; the step seen with \
+         the least delay aligns its counter with the timer. Clocks aligned by the even steps alone and by the odd steps alone \
+         differ by at most {disagreement:.1} cycles; times on different multiprocessors cannot be compared more precisely than that. This method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
         grouped((high - low).round() as u64),

@@ -462,10 +462,17 @@ fn few(names: &[String]) -> String {
 }
 
 /// Others may have no figure and yet be more expensive.
-const NO_FIGURE: [&str; 2] = ["has no figure and may be the cheapest", "have no figure and may be the cheapest"];
+fn without_figure(names: &[String], of: usize) -> String {
+    match names {
+        [name] => format!("the cheapest may be {name}, the only one of {of} candidates without a figure"),
+        _ => {
+            format!("the cheapest may be among the {} of {of} candidates without a figure: {}", names.len(), few(names))
+        }
+    }
+}
 
 impl fmt::Display for Open {
-    /// `3 of the 8 candidates have no figure and may be the cheapest: ttas, ticket and mcs`, `none of the 8 candidates has a
+    /// `the cheapest may be among the 3 of 8 candidates without a figure: ttas, ticket and mcs`, `none of the 8 candidates has a
     /// figure`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted =
@@ -478,7 +485,7 @@ impl fmt::Display for Open {
                 write!(out, "none of the {of} candidates has a figure")
             }
             Self::Pending { names, of } => counted(out, names, of, ["is not measured yet", "are not measured yet"]),
-            Self::NoNumber { names, of } => counted(out, names, of, NO_FIGURE),
+            Self::NoNumber { names, of } => out.write_str(&without_figure(names, *of)),
             Self::Overlap { names, others, .. } | Self::Unordered { names, others } => {
                 match self {
                     Self::Overlap { basis, .. } => {
@@ -593,7 +600,7 @@ mod tests {
         assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(
             with(noisy(lock("ttas", 300.0), 90.0, 900.0)),
-            Some(Err("ttas, one of the 3 candidates, has no figure and may be the cheapest".into()))
+            Some(Err("the cheapest may be ttas, the only one of 3 candidates without a figure".into()))
         );
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Ok("ttas 40 to 80 ns, 2 rivals".into())));
@@ -602,12 +609,12 @@ mod tests {
         let open = Verdict::Interfered("too many".into());
         assert_eq!(
             with(Row { verdict: open, ..lock("ttas", 9.0) }),
-            Some(Err("ttas, one of the 3 candidates, has no figure and may be the cheapest".into()))
+            Some(Err("the cheapest may be ttas, the only one of 3 candidates without a figure".into()))
         );
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
         assert_eq!(
             with(within(small, -50.0, 90.0)),
-            Some(Err("ttas, one of the 3 candidates, has no figure and may be the cheapest".into()))
+            Some(Err("the cheapest may be ttas, the only one of 3 candidates without a figure".into()))
         );
         let overlap = "the intervals of ticket and ttas overlap; the other one costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));

@@ -98,7 +98,7 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     if unknown > 0 {
         let width = percent(ROUGH_UP_TO);
         return Err(format!(
-            "for {unknown} of {} pairs, the interval within the run is wider than ±{width}",
+            "for {unknown} of {} CPU pairs, the within-run interval is wider than ±{width}",
             rows.len()
         ));
     }
@@ -392,11 +392,11 @@ mod tests {
         let pair = || row(0, 3, 106.0);
         assert_eq!(of(within(pair(), 100.0, 112.0)), (Some(((101.0, 107.0), 4)), None));
         let below = Row { verdict: Verdict::BelowResolution("at most 96.5 ns".into()), ..within(pair(), -90.0, 96.5) };
-        assert_eq!(of(below), (None, Some("for 1 of 4 pairs, the interval within the run is wider than ±25 %".into())));
+        assert_eq!(of(below), (None, Some("for 1 of 4 CPU pairs, the within-run interval is wider than ±25 %".into())));
         let noisy = |low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(pair(), low, high) };
         assert_eq!(
             of(noisy(0.98, 213.0)),
-            (None, Some("for 1 of 4 pairs, the interval within the run is wider than ±25 %".into()))
+            (None, Some("for 1 of 4 CPU pairs, the within-run interval is wider than ±25 %".into()))
         );
         // The table shows a wider interval, for another run.
         let other_run = Row {

@@ -148,7 +148,7 @@ fn throughput(data: &RunData) -> PaperTable {
         paper: 3,
         note: "Warp figures use one block of 1,024 threads. The paper's coalesced figures come from its table 4, which its \
                table 7 contradicts. Where the compiler reduces a warp barrier to a NOP, there is nothing to measure; \
-               the column \"set up each time\" gives the cost of a single use. Figures of blocks give the highest rate over all \
+               the column \"set up each time\" gives the cost of using it once. Block figures give the highest rate over all \
                block counts that fit on a multiprocessor.",
     }
 }

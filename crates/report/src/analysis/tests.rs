@@ -119,7 +119,9 @@ fn every_sentence_of_a_stored_run_says_its_conditions() {
         for text in answers(&data).certain.into_iter().map(|answer| answer.outcome.text()) {
             let is_launch = text.contains("programmatic") || text.contains("a graph (");
             assert!(
-                !is_launch || text.contains("for kernels lasting ") && text.contains(" µs"),
+                !is_launch
+                    || (text.contains("for kernels lasting ") || text.contains("f kernels last "))
+                        && text.contains(" µs"),
                 "{}: {text}",
                 data.name
             );

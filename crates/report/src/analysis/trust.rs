@@ -53,7 +53,7 @@ pub fn trust(data: &RunData) -> Option<String> {
         )
     });
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
-    let states = states.map(|states| format!("The machine changed state during the run: {states}."));
+    let states = states.map(|states| format!("The machine changed state: {states}."));
     joined([Some(known), states, shared], " ")
 }
 

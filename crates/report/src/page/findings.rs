@@ -12,7 +12,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let measured = of_each.filter(|((_, findings), _)| findings.iter().any(|finding| finding.measured));
     let drawn: Vec<(&str, String)> =
         measured.map(|((run, findings), label)| (label.as_str(), of_run(run, &findings))).collect();
-    let lead = "This run's intervals test each claim; where they are too wide to decide it, the claim is undecided.";
+    let lead = "Each claim is tested against this run's intervals; where they are too wide, it is undecided.";
     section::of_runs("findings", "Findings: published claims, tested on this machine", lead, &drawn, runs.len() > 1)
 }
 

@@ -37,7 +37,7 @@ fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     primitives.dedup();
     let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, &counts)).collect();
     let note = "The shapes (blocks per multiprocessor × threads per block) are the paper's fastest, general-purpose and slowest; the \
-                slowest is 32 × 64 or, if that was not measured, the largest measured block with fewer threads. In the paper, two V100s \
+                slowest is 32 × 64 or, if that was not measured, the largest measured block of fewer than 64 threads. In the paper, two V100s \
                 took 6.0 µs at 1 × 32, and up to five took about as long.";
     vec![
         Part::Charts(charts),

@@ -58,7 +58,7 @@ pub(super) fn no_gpu(runs: &[RunData]) -> Option<&'static str> {
         return None;
     }
     Some(if runs.iter().any(|data| !data.run.machine.gpus.is_empty()) {
-        "GPUs are present, but no GPU case is among the rows."
+        "GPUs are present, but the rows include no GPU case."
     } else {
         "No NVIDIA GPU was found on this machine, so there are no GPU figures."
     })

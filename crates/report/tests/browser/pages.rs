@@ -412,7 +412,7 @@ fn pages_of_every_kind() -> Vec<(&'static str, String)> {
     };
     measured.run.compared = vec![compared(2, 1.5), compared(4, 0.8)];
     let cells = ["12", "atomic_store acquire → relaxed", "0.9 times", "the memory model requires it"];
-    let table = Part::table(&["line", "ordering", "without it", "needed?"], vec![cells.map(str::to_owned).to_vec()]);
+    let table = Part::table(&["line", "ordering", "if weakened", "needed?"], vec![cells.map(str::to_owned).to_vec()]);
     let code = Part::Code("void release(struct thread *me)\n{\n}".to_owned());
     let orderings = Section {
         name: "orderings",

@@ -260,7 +260,7 @@ impl Update for Fail {
 /// are 1, 2, 3, ..., so that every operation of one thread writes.
 pub(super) static MAX: Entry = atomic::entry(
     "cpu.atomic.max",
-    "Atomic maximum; uses compare-and-swap on x86, and for floating point on every architecture",
+    "Atomic maximum; a compare-and-swap loop on x86 and, for floating point, on every architecture",
     "every thread sets the variable to the maximum of its old value and an operand that grows with each operation",
     "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
     atomic::cases,

@@ -14,7 +14,7 @@ use syncscope_machine::studies::CoreToCore;
 /// uses several lines.
 pub(super) static STORE: Entry = handoff::entry::<StoreToken>(
     "cpu.handoff.store_pingpong",
-    "Two threads take turns writing one variable; until its turn, each spins on it without pausing",
+    "Two threads take turns writing one variable; each spins on it, without pausing, until its turn",
     "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[

@@ -48,8 +48,7 @@ const fn entry<L: SharedLock>(id: &'static str, summary: &'static str, source: &
         at_once: OperationsAtOnce::OfGroup,
         ..Facts::of(Role::SharedLock).waiting(Waits::SpinsThenSleeps)
     };
-    let operation =
-        "every thread in the role given in the group column reads or adds once while threads in the other role run";
+    let operation = "every thread in the group column's role reads or adds once while threads in the other role run";
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<L>).beyond_quick()
 }
 

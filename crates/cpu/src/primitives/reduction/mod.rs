@@ -62,7 +62,7 @@ reductions! {
         "One thread, with nothing to synchronize";
     ATOMIC_PER_ELEMENT: "atomic_per_element", FACTS, few_elements,
         |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: true }),
-        "One atomic maximum on a shared variable per element";
+        "One atomic maximum per element on a shared variable";
     ATOMIC_PER_THREAD: "atomic_per_thread", FACTS, by_all,
         |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: false }),
         "One atomic maximum per thread on a shared variable";

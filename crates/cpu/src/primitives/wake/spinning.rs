@@ -23,8 +23,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &B
 const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::Spins) };
 
 /// The operation whose cost is `ns`, for every way to wait awake.
-const OPERATION: &str =
-    "one waiter's reaction after the set waiting time: from another thread's store until the waiter continues";
+const OPERATION: &str = "one reaction to another thread's store, which follows the set waiting time: from the store until the waiter continues";
 
 /// The group: about how long the waiter has waited when the waker stores.
 const AFTER: &str = "after # us";

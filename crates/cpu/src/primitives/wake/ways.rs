@@ -92,7 +92,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
 pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
     "cpu.wake.futex_one_of_all",
-    "A token and a futex call wake one of the team's other threads, all of which sleep on the futex",
+    "A thread posts a token and wakes one of the team's other threads, which all sleep on the futex, by a futex call",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .beyond_quick();

@@ -59,7 +59,7 @@ entries! {
     /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
     /// no fence; the wait still empties the L1 cache.
     "gpu.cluster.sync" like CLUSTER:
-    "Cluster-wide barrier; the “relaxed” variant orders no memory accesses, so its check covers only arrivals",
+    "Cluster-wide barrier; the “relaxed” variant orders no memory accesses, so only arrivals are checked",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 

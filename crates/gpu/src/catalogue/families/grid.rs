@@ -126,8 +126,8 @@ entries! {
     /// In theory: the cooperative barrier without waiting for the result of the addition, which saves one way to the cache. A
     /// relaxed barrier is only the addition and the reads. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
     "gpu.grid.counter" like BARRIER:
-    "Grid barrier with one counter that is never reset; the “relaxed” variant orders no memory accesses, so its check covers \
-     only arrivals",
+    "Grid barrier with one counter that is never reset; the “relaxed” variant orders no memory accesses, so only arrivals are \
+     checked",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
     orderings: |_| &["addition releases", "poll acquires"],
@@ -138,7 +138,7 @@ entries! {
     /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
     "gpu.grid.lock_free" like BARRIER:
     "Grid barrier with one flag per block: the first block waits for all flags, then releases the others; the “relaxed” variant orders \
-     no memory accesses, so its check covers only arrivals",
+     no memory accesses, so only arrivals are checked",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
@@ -153,7 +153,7 @@ entries! {
     "gpu.grid.hierarchical" like BARRIER:
     "Grid barrier that polls with relaxed loads, then executes one acquire fence; variants add a pause, a counter in \
      each half of the L2 cache, several counters, or clusters that gather arrivals; the “relaxed” variant orders \
-     no memory accesses, so its check covers only arrivals",
+     no memory accesses, so only arrivals are checked",
     kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier),
     source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
     definitions: |case| {

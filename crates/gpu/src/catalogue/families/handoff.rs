@@ -77,7 +77,7 @@ entries! {
     source: "PTX ISA, Memory Consistency Model, st.release and ld.acquire; CUDA C++ Programming Guide, Asynchronous SIMT";
 
     "gpu.handoff.fenced" like HANDOFF:
-    "Two blocks pass data and a volatile flag, with __threadfence() before the write and after the read of the flag",
+    "Two blocks pass data and a volatile flag, with __threadfence() before writing and after reading the flag",
     source: "CUDA C++ Programming Guide, Memory Fence Functions",
     definitions: |case| definitions(case, "FENCED"),
     // A volatile access has system scope.
@@ -95,7 +95,7 @@ entries! {
 
     /// In theory: a release per line; the receiver's reports overlap with it.
     "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring buffer of eight lines",
-    operation: "one 128-byte line written and published with a release by one block, acquired and read by the other; the ring keeps eight lines in flight",
+    operation: "one 128-byte line: one block writes and publishes it with a release, the other acquires and reads it; the ring keeps eight lines in flight",
     source: "PTX ISA, st.release and ld.acquire; Lamport, Specifying Concurrent Program Modules, TOPLAS 1983",
     facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
     definitions: |case| definitions(case, "STREAM"),

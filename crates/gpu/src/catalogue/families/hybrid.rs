@@ -68,7 +68,7 @@ entries! {
     /// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
     /// the link without excluding others, and additions of the CPU are lost.
     "hybrid.atomic.add" like HYBRID:
-    "CPU and GPU threads add to one variable in mapped host memory, either both at once or one side alone",
+    "CPU threads, GPU threads or both at once add to one variable in mapped host memory",
     kernel: Kernel::of("atomic.cu", ArgumentKind::Variable),
     proof: Proof::Sum,
     operation: "one addition by each GPU thread, or by each CPU thread if the CPU works alone",

@@ -52,7 +52,7 @@ const VOTE: Entry = Entry {
 /// In theory: the hardware compares the values of the lanes. `any` must find the groups one after the other; `all` compares
 /// only with the value of one lane. Throughput rows have four comparisons in flight.
 const MATCH: Entry = Entry {
-    operation: "one comparison; in latency rows, each needs the result of the previous one",
+    operation: "one comparison; in latency rows, each comparison needs the previous result",
     definitions: |case| {
         let dependence = match (case.mode, case.form) {
             (Some(Mode::Throughput), _) => "OF_FOUR",

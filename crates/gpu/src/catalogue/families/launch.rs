@@ -363,7 +363,7 @@ entries! {
     /// In theory: the cost of a graph node, plus what the device needs to launch a graph. The graph launches itself when it has
     /// ended (tail launch).
     "gpu.launch.device_graph" like LOOPED: "Device graph launch: the graph's kernel requests a tail launch of the same graph; the new launch starts once the current one ends",
-    operation: "one device launch, requested by the previous kernel, of a graph with one additional kernel; the total work stays the \
+    operation: "one device launch of a graph with one additional kernel, requested by the previous kernel; the total work stays the \
                 same",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),

@@ -85,7 +85,7 @@ entries! {
     /// release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
     "Barrier across the grids of several devices, with one counter in the first device's memory; the “relaxed” \
-     variant orders no memory accesses, so its check covers only arrivals",
+     variant orders no memory accesses, so only arrivals are checked",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -107,7 +107,7 @@ entries! {
     "gpu.multi.flags" like BARRIER:
     "Barrier across the grids of several devices, with flags in every device's memory; one variant keeps flags in both halves of \
      each L2 cache and polls them with relaxed loads before one acquire fence, another has a counter on every device, at which the \
-     blocks of all devices arrive; the “relaxed” variant orders no memory accesses, so its check covers only arrivals",
+     blocks of all devices arrive; the “relaxed” variant orders no memory accesses, so only arrivals are checked",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
@@ -134,8 +134,8 @@ entries! {
     /// In theory: one way over the link and a poll of the device's own memory, without a fence: a 16-byte store arrives as a
     /// whole.
     "gpu.multi.exchange" like EXCHANGE:
-    "Each device writes a few bytes to every other device, in 16-byte stores that each hold 8 bytes of data and the turn \
-     number, and waits for the others' data",
+    "Each device writes a few bytes to every other device and waits for the others' data; each 16-byte store holds 8 bytes of \
+     data and the turn number",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]).times(POLLS);
 

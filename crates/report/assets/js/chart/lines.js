@@ -109,7 +109,7 @@ export function withoutLoneFigures(spec) {
   return {
     ...spec,
     series,
-    note: [spec.note, said.length ? `Measured at only one size: ${said.join("; ")}.` : null].flat(),
+    note: [spec.note, said.length ? `Only one size measured: ${said.join("; ")}.` : null].flat(),
   };
 }
 

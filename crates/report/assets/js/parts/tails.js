@@ -51,7 +51,7 @@ export function tailsCard(family) {
     points.some(({ bar }) => bar) ? "Thick bars extend to the 90th percentile." : null,
     "Thin bars extend to the 99th percentile.",
     points.some(({ most }) => most) ? "Rings show maxima." : null,
-    rows.some(({ label }) => label.endsWith("pairs")) ? "A row of several CPU pairs shows the median pair." : null,
+    rows.some(({ label }) => label.endsWith("pairs")) ? "A row for several CPU pairs shows their median." : null,
   ];
   const rest =
     all.length > rows.length

@@ -250,17 +250,21 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<Outcome> {
     let with_rate = |team: u32| Some((team, of(team, true)?));
     let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
     let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
-    let team = if fewest == 1 { "One CPU thread performs".to_owned() } else { format!("{fewest} CPU threads perform") };
+    let team = if fewest == 1 {
+        "one CPU thread performs".to_owned()
+    } else {
+        format!("{fewest} CPU threads combined perform")
+    };
     let contended = if let Some(times) = beyond(&few, &all) {
         format!(
-            "{team} {times} as many additions per second on one variable as {most} threads combined ({few} against {all})"
+            "On one variable, {team} {times} as many additions per second as {most} threads combined ({few} against {all})"
         )
     } else if let Some(times) = beyond(&all, &few) {
-        format!("{most} CPU threads combined perform {times} as many additions per second on one variable as {fewest}")
+        format!("On one variable, {most} CPU threads combined perform {times} as many additions per second as {fewest}")
     } else {
         format!(
-            "The run does not show which perform more additions per second on one variable: {fewest} or {most} CPU threads \
-             combined"
+            "The run does not show whether {fewest} or {most} CPU threads together perform more additions per second on one \
+             variable"
         )
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
@@ -369,14 +373,14 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-atomics", rows(44e6)),
-            "One CPU thread performs 3.6 times as many additions per second on one variable as 16 threads combined (160 \
+            "On one variable, one CPU thread performs 3.6 times as many additions per second as 16 threads combined (160 \
              million against 44.0 million). On separate cache lines, the same 16 threads perform 57 times as many \
              additions per second."
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
             text.starts_with(
-                "The run does not show which perform more additions per second on one variable: 1 or 16 CPU threads combined."
+                "The run does not show whether 1 or 16 CPU threads together perform more additions per second on one variable."
             ),
             "{text}"
         );

@@ -271,7 +271,9 @@ mod tests {
         let rows = vec![barrier(Group::named("libgomp"), 900.0), barrier(Group::named("libomp"), 500.0)];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
-        assert!(text(&found).ends_with("The cheapest measured CPU barrier is openmp libomp with 16 threads (500 ns)."));
+        assert!(
+            text(&found).ends_with("With 16 threads, the cheapest measured CPU barrier is openmp libomp (500 ns).")
+        );
     }
 
     #[test]

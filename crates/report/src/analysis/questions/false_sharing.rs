@@ -56,7 +56,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
     let is_one_team = findings.iter().all(|finding| finding.threads == findings[0].threads);
     let types = joined(findings.iter().map(|finding| Some(finding.sentence(is_one_team))), "; ");
-    let types = types.map(|types| format!("Compared with additions to adjacent elements, {types}."));
+    let types = types.map(|types| format!("Relative to adjacent elements, {types}."));
     // Without figures for a sentence, the card states the drop itself.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
@@ -82,7 +82,7 @@ fn whose_marks(data: &RunData, rows: &[usize]) -> Option<String> {
     let others: Vec<&str> = others.iter().filter_map(name).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "A mark shows {} where elements share a cache line, and the median thread's cost elsewhere; ratios use the median thread's cost.",
+            "Where elements share a cache line, a mark shows {}; elsewhere, and in all ratios, the cost is the median thread's.",
             others.join(" or ")
         )
     })
@@ -292,7 +292,7 @@ mod tests {
             let near = near.map(|row| Row { median_ns: row.ns.map(|ns| Nanoseconds(ns.value() / 1.1)), ..row });
             let found = decision("decide-false-sharing", &data([near, far].concat())).unwrap();
             let note = found.note.unwrap_or_default();
-            assert!(note.contains(&format!("A mark shows {words} where elements share a cache line")), "{note}");
+            assert!(note.contains(&format!("Where elements share a cache line, a mark shows {words};")), "{note}");
         }
         assert_eq!(whose_marks(&data(vec![of(Actor::Median, 16, 16.9)]), &[0]), None);
     }

@@ -24,19 +24,19 @@ fn waking(data: &RunData) -> Option<Outcome> {
         [first, others @ ..] if !others.is_empty() => format!("{first}; {} may be equally cheap", either(others)),
         _ => asleep.note.clone().unwrap_or_default(),
     };
-    let (is_certain, figure, headline, ratio) = if let Some(median) = asleep.median_ns {
+    let (is_certain, thread, figure, headline, ratio) = if let Some(median) = asleep.median_ns {
         let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
-        (is_certain, format!("{} ({ways}, median)", figure::time(median)), figure::time(median), ratio)
+        let thread = "a sleeping thread".to_owned();
+        (is_certain, thread, format!("{} ({ways}, median)", figure::time(median)), figure::time(median), ratio)
     } else {
         let both = awake.against(Known::written(data, asleep.row, Basis::Machine)?)?;
-        let slept = wait::slept(data.case(asleep.row)).map_or(String::new(), |slept| format!(" {slept}"));
-        (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.more.to_string(), both.ratio)
+        let slept = wait::asleep_us(data.case(asleep.row)).map(|us| figure::time(f64::from(us) * 1000.0));
+        let thread = slept.map_or("a sleeping thread".to_owned(), |slept| format!("a thread asleep for {slept}"));
+        (both.is_certain(), thread, format!("{} ({ways})", both.more), both.more.to_string(), both.ratio)
     };
     let longer = wait::after_longer_sleeps(data).map(|longer| format!("A wake-up takes {longer}."));
-    let text = format!(
-        "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning thread ({awake})."
-    );
+    let text = format!("Waking {thread} takes {figure}, {ratio} as long as a hand-off to a spinning thread ({awake}).");
     is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]).headed(headline).followed_by(longer))
 }
 

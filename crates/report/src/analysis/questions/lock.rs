@@ -76,11 +76,11 @@ fn does_more(win: &Win<'_, '_>) -> Option<String> {
     Some(format!("{name} has the most acquisitions in total, {less} per second against {more}"))
 }
 
-/// `a thread takes it 17 times before another thread gets it`; `None` if the lock usually passes on, or that is unknown.
+/// `on average, a thread takes it 17 times in a row`; `None` if the lock usually passes on, or that is unknown.
 fn keeps(data: &RunData, row: &Row) -> Option<String> {
     let times = data.detail(&row.case, Detail::ACQUISITIONS_PER_HANDOVER).filter(|times| *times >= 1.5)?;
     let digits = usize::from(times < 10.0);
-    Some(format!("on average, a thread takes it {times:.digits$} times before another thread gets it"))
+    Some(format!("on average, a thread takes it {times:.digits$} times in a row"))
 }
 
 /// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
@@ -98,7 +98,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     let about = format!(
         "The critical section is one addition{dtype}. Fairness compares how often each thread got the lock over a \
-         whole window, so a lock that one thread takes several times in a row can be fair."
+         whole window, so one thread may take even a fair lock several times in a row."
     );
     let sentences = [Some(about), unreliable(data, &rows)];
     let picture = Picture::of([Some(cost), fairness], "Only one lock was measured.", sentences)?;
@@ -299,7 +299,9 @@ mod tests {
         unknown[2].verdict = Verdict::Interfered("too many".into());
         let text = sentence("decide-lock", unknown);
         assert!(
-            text.ends_with(". At 16 threads, ticket, one of the 2 candidates, has no figure and may be the cheapest."),
+            text.ends_with(
+                ". At 16 threads, the cheapest may be ticket, the only one of 2 candidates without a figure."
+            ),
             "{text}"
         );
         assert!(!text.contains("at 16 ("), "{text}");
@@ -312,7 +314,7 @@ mod tests {
         run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
         assert_eq!(
             text(&decision("decide-lock", &run).unwrap()),
-            "The cheapest measured lock is ticket with 1 thread (9.00 ns). At 16 threads, mcs, one of the 2 candidates, is not measured yet."
+            "With 1 thread, the cheapest measured lock is ticket (9.00 ns). At 16 threads, mcs, one of the 2 candidates, is not measured yet."
         );
     }
 
@@ -320,7 +322,7 @@ mod tests {
     fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
         let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
         let found = decision("decide-lock", &data(rows)).unwrap();
-        let reason = "At 16 threads, mcs, one of the 3 candidates, has no figure and may be the cheapest";
+        let reason = "At 16 threads, the cheapest may be mcs, the only one of 3 candidates without a figure";
         assert!(!found.is_decided && found.note.unwrap().contains(reason), "one line says what is open");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
             .map(|name| noisy(lock(name, 16, 100.0), 40.0, 160.0))
@@ -372,10 +374,10 @@ mod tests {
             run.details.insert(id, vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, times)]);
             said_of(cheapest, &run).unwrap().unwrap()
         };
-        let kept = "of the 2 measured locks; on average, a thread takes it 17 times before another thread gets it. The \
+        let kept = "of the 2 measured locks; on average, a thread takes it 17 times in a row. The \
              next cheapest, ticket,";
         assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
-        assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
+        assert!(sentence(3.46).contains("takes it 3.5 times in a row"), "{}", sentence(3.46));
         assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
     }
 

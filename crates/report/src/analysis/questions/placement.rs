@@ -29,14 +29,14 @@ fn placement(data: &RunData) -> Option<Outcome> {
     }
     let alike = matrix.alike?;
     let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
-    let which = match (pairs == measured, measured == possible) {
+    let of = match (pairs == measured, measured == possible) {
         (true, true) => format!("for two threads on any of the {pairs} CPU pairs"),
         (true, false) => format!("among the {pairs} measured CPU pairs (of {})", grouped(possible)),
-        (false, _) => format!("among the {pairs} of {measured} measured CPU pairs that have narrow intervals"),
+        (false, _) => format!("among the {pairs} CPU pairs (of {measured}) with narrow intervals"),
     };
     let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
     let costs = if least == most { least } else { format!("{least} to {most}") };
-    let text = format!("Placement does not matter {which}: a hand-off takes {costs}.");
+    let text = format!("Placement does not matter {of}: a hand-off takes {costs}.");
     let headline = figure::between(alike.costs.0, alike.costs.1);
     Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)).headed(headline))
 }
@@ -243,12 +243,12 @@ mod tests {
         let mut rows = vec![pair(None, [0, 1], 101.0), pair(None, [1, 2], 104.0), pair(None, [0, 2], 107.0)];
         let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
         rows[2] = noisy(rows[2].clone(), 80.0, 130.0);
-        let sentence = "Placement does not matter among the 2 of 3 measured CPU pairs that have narrow intervals: a \
+        let sentence = "Placement does not matter among the 2 CPU pairs (of 3) with narrow intervals: a \
                         hand-off takes 101 ns to 104 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
-        let question = "whether hand-offs are faster between some pairs of CPUs than between others (for 1 of 3 \
-                        pairs, the interval within the run is wider than ±25 %)";
+        let question = "whether hand-offs are faster between some pairs of CPUs than between others (for 1 of 3 CPU \
+                        pairs, the within-run interval is wider than ±25 %)";
         assert_eq!(said(placement, rows), Some(Err(question.into())));
     }
 }

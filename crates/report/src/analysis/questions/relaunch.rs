@@ -91,7 +91,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let peers = of_grid(data, None)?;
     let idle = Matched::idle(data, &peers).by_length(data).map(|found| (found, "access no memory"));
     let swept = Matched::swept(data, peers.like).and_then(|matched| matched.by_length(data));
-    let swept = swept.map(|found| (found, "read and write the L2 cache"));
+    let swept = swept.map(|found| (found, "access the L2 cache"));
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |row: usize| has_role(data, data.case(row), Role::GridBarrier);
     // The answer, and the choices that cost more.
@@ -105,9 +105,10 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let stream = all.iter().find(|(_, cost)| cost.row.case.primitive == "gpu.launch.stream");
         let usual: Vec<String> = barrier.into_iter().chain(stream).map(|(name, cost)| with_cost(name, cost)).collect();
         let be = if usual.len() == 1 { "is" } else { "are" };
-        let at = if along.is_one_stop() { "" } else { " at every measured kernel length" };
+        let at = if along.only_stop().is_some() { "" } else { " at every measured kernel length" };
         let dearer = enumerated(usual).map(|names| format!("{} {be} slower{at}", capitalized(&names)));
-        (format!("between kernels that {what}{is} {cheapest}"), dearer)
+        let last = along.only_stop().map_or_else(String::new, |length| format!("last {length} µs and "));
+        (format!("if kernels {last}{what}{is} {cheapest}"), dearer)
     };
     let size = naming::grid_size(peers.like);
     // The question is decided if none of the cheapest is a barrier, or all of them are.
@@ -122,11 +123,11 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
     let way = format!(", the cheapest way to synchronize a grid of {size}");
-    let is_one_length = found.iter().all(|(along, _)| along.is_one_stop());
+    let is_one_length = found.iter().all(|(along, _)| along.only_stop().is_some());
     let all = found.iter().enumerate().flat_map(|(at, one)| {
         let way = if at == 0 { way.as_str() } else { ", the cheapest way to synchronize" };
         // A list of lengths begins with a length.
-        let is = if one.0.is_one_stop() { "is" } else { "is:" };
+        let is = if one.0.only_stop().is_some() { "is" } else { "is:" };
         let (answer, dearer) = in_words(one, &format!("{way} {is}"));
         [Some(answer), dearer]
     });
@@ -413,7 +414,7 @@ mod tests {
         let sentence = said(kernel_or_grid_barrier, launches_by_length()).unwrap().unwrap();
         assert_eq!(
             sentence,
-            "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is: for \
+            "If kernels access no memory, the cheapest way to synchronize a grid of 132×32 is: for \
              kernels lasting 1 to 5 µs, a graph (690 ns); for 100 µs, programmatic launch with an early trigger (500 ns). \
              A grid barrier (counter, 806 ns) and a launch into a plain stream (1.50 µs) are slower at every measured kernel length."
         );
@@ -424,13 +425,15 @@ mod tests {
         let near = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2), kernel("stream", 1530.0)];
         let open = said(kernel_or_grid_barrier, near.clone()).unwrap().unwrap_err();
         assert!(
-            open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels lasting 5 µs"),
+            open.contains(
+                "if kernels last 5 µs and access no memory: a graph (700 ns) or a grid barrier (counter, 806 ns)"
+            ),
             "{open}"
         );
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
         assert!(
-            sentence.contains("a graph (700 ns) for kernels lasting 5 µs. A grid barrier (counter, 806 ns) and a launch into a plain stream (1.53 µs) are slower"),
+            sentence.contains("a graph (700 ns). A grid barrier (counter, 806 ns) and a launch into a plain stream (1.53 µs) are slower"),
             "{sentence}"
         );
         assert!(
@@ -493,10 +496,10 @@ mod tests {
         let busy = [("stream", 2270.0), (early, 1710.0), (none, 1180.0)].map(|(way, ns)| swept(kernel(way, 1.0), ns));
         let all = [idle.clone(), busy.to_vec(), vec![barrier.clone()]].concat();
         let sentence = said(kernel_or_grid_barrier, all.clone()).unwrap().unwrap();
-        let [access_none, sweep] = ["early trigger (530 ns) for", "without a trigger (1.18 µs) for"];
+        let [access_none, sweep] = ["early trigger (530 ns)", "without a trigger (1.18 µs)"];
         let [first, second] = [access_none, sweep].map(|text| sentence.find(text).expect(text));
-        assert!(sentence[..second].contains("Between kernels that read and write the L2 cache"), "{sentence}");
-        assert!(sentence[..first].contains("Between kernels that access no memory"), "{sentence}");
+        assert!(sentence[..second].contains("If kernels last 5 µs and access the L2 cache"), "{sentence}");
+        assert!(sentence[..first].contains("If kernels last 5 µs and access no memory"), "{sentence}");
         let sooner = said(programmatic, all.clone()).unwrap().unwrap();
         assert!(
             sooner.starts_with("Programmatic launch without a trigger starts the next kernel after 1.18 µs; a launch into a plain stream takes 1.9 times as long"),

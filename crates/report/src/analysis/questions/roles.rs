@@ -65,9 +65,10 @@ fn unequal(data: &RunData) -> Option<Outcome> {
     };
     let [read, write] = known;
     let ratio = read.across(*write)?.ratio;
-    let (longer, other) = if read.ns > write.ns { ("read", "write") } else { ("write", "read") };
+    let (longer, other, more, less) =
+        if read.ns > write.ns { ("read", "write", read, write) } else { ("write", "read", write, read) };
     let text = format!(
-        "With {} on the {} lock, a {longer} takes {ratio} as long as a {other} (a read {read}, a write {write}).",
+        "With {} on the {} lock, a {longer} takes {ratio} as long as a {other} ({more} against {less}).",
         mix.words().replace(", ", " and "),
         mix.name()
     );
@@ -106,7 +107,7 @@ mod tests {
             role(4, "2 readers", 500.0),
             role(4, "2 writers", 600.0),
         ];
-        let text = "With 3 readers and 1 writer on the std lock, a write takes 15 times as long as a read (a read 200 ns, a write 3.00 µs).";
+        let text = "With 3 readers and 1 writer on the std lock, a write takes 15 times as long as a read (3.00 µs against 200 ns).";
         assert_eq!(said(unequal, rows.clone()), Some(Ok(text.into())));
         assert!(said(unequal, vec![role(4, "2 readers", 500.0), role(4, "2 writers", 510.0)]).unwrap().is_err());
         assert_eq!(said(unequal, vec![role(4, "3 readers", 200.0)]), None);

@@ -180,7 +180,7 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
 /// any of them; `None` if none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Outcome> {
     let at = |threads: u32| format!("at {}", plural(threads, "thread"));
-    let mut certain: Vec<(String, String)> = Vec::new();
+    let mut certain: Vec<(String, (u32, String))> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     let mut measured = "";
     for threads in stops(data, peers, least) {
@@ -192,20 +192,30 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
                 if contest.left_out > 0 {
                     measured = "measured ";
                 }
-                let is_first = certain.iter().all(|(known, _)| known != win.name);
-                let place =
-                    if is_first { format!("with {}", plural(threads, "thread")) } else { format!("with {threads}") };
-                certain.push((win.name.to_owned(), format!("{place} ({})", win.cost)));
+                certain.push((win.name.to_owned(), (threads, win.cost.to_string())));
             }
         }
     }
-    let certain: Vec<String> =
-        in_groups(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
-    let first = if certain.is_empty() {
-        open.first()?;
-        Outcome::open(format!("The run does not show which {noun} is the cheapest."))
-    } else {
-        Outcome::holds(format!("The cheapest {measured}{noun} is {}.", enumeration(&certain)), [])
+    let first = match certain.as_slice() {
+        [] => {
+            open.first()?;
+            Outcome::open(format!("The run does not show which {noun} is the cheapest."))
+        }
+        [(name, (threads, cost))] => {
+            let with = plural(*threads, "thread");
+            Outcome::holds(format!("With {with}, the cheapest {measured}{noun} is {name} ({cost})."), [])
+        }
+        _ => {
+            let in_words = |(name, places): (String, Vec<(u32, String)>)| {
+                let place = |(at, (threads, cost)): (usize, (u32, String))| {
+                    let with = if at == 0 { plural(threads, "thread") } else { threads.to_string() };
+                    format!("with {with} ({cost})")
+                };
+                format!("{name} {}", enumeration(&places.into_iter().enumerate().map(place).collect::<Vec<_>>()))
+            };
+            let all: Vec<String> = in_groups(certain).into_iter().map(in_words).collect();
+            Outcome::holds(format!("The cheapest {measured}{noun} is {}.", enumeration(&all)), [])
+        }
     };
     Some(first.followed_by(open))
 }
@@ -235,9 +245,9 @@ impl<'a> Along<'a> {
         self.stops.iter().map(|(_, contest)| contest.contenders()).any(|all| !all.is_empty() && of(&all))
     }
 
-    /// Whether there is only one number.
-    pub(super) fn is_one_stop(&self) -> bool {
-        self.stops.len() == 1
+    /// The number, if there is only one.
+    pub(super) fn only_stop(&self) -> Option<u32> {
+        if let [(number, _)] = self.stops.as_slice() { Some(*number) } else { None }
     }
 
     /// The least cost of the first answer, quoted at the last number for which it holds.
@@ -267,7 +277,7 @@ impl<'a> Along<'a> {
     }
 
     /// `for 1 µs, mcs (820 ns); for 2 to 5 µs, mcs or clh; for 10 µs, unknown` if no cost is known. `noun` precedes the
-    /// first number. A single number comes last.
+    /// first number. A single number is left out.
     pub(super) fn in_words(&self, noun: &str, unit: &str) -> String {
         let in_words = |(at, Stretch { from, to, names, last }): (usize, Stretch<'_, 'a>)| {
             let with_its_cost = |name: &String| {
@@ -282,7 +292,7 @@ impl<'a> Along<'a> {
             let answer = if all.is_empty() { "unknown".to_owned() } else { either(&all) };
             let noun = if at == 0 { noun } else { "" };
             let of = format!("for {noun}{range} {unit}");
-            Some(if self.is_one_stop() { format!("{answer} {of}") } else { format!("{of}, {answer}") })
+            Some(if self.only_stop().is_some() { answer } else { format!("{of}, {answer}") })
         };
         joined(self.stretches().into_iter().enumerate().map(in_words), "; ").unwrap_or_default()
     }

@@ -290,11 +290,11 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 
 const COMPARED: &str = "Higher rate";
 
-pub(crate) const NOTE: &str = "Each cell shows the time per operation on one thread and, below it, the combined operations per second of \
-                               all threads (for barriers, how often per second all threads meet). Atomics are relaxed and \
-                               independent, on i32 in global memory; per-thread variables have their own cache lines \
+pub(crate) const NOTE: &str = "Each cell shows one thread's time per operation and, below it, all threads' combined operations per \
+                               second (for barriers, how often per second all threads meet). Atomics act on i32 in global \
+                               memory, relaxed and independent; per-thread variables have their own cache lines \
                                on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
-                               __threadfence(). A hand-off to the GPU is a round trip. “Higher rate” compares the \
+                               __threadfence(). A GPU hand-off is a round trip. “Higher rate” compares the \
                                total rate of the CPU threads with that of the whole GPU; for waking and launching, \
                                times are compared instead.";
 
@@ -360,12 +360,15 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
             " Where the compiler sums each warp's values first, the GPU performs {total} additions per second{times}."
         )
     });
-    let (winner, loser) =
-        if is_gpu { ("the whole GPU", "all CPU threads") } else { ("all CPU threads", "the whole GPU") };
+    let (winner, loser) = if is_gpu {
+        ("the whole GPU performs", "all CPU threads")
+    } else {
+        ("all CPU threads perform", "the whole GPU")
+    };
     let (many, few) = (figure::grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
-        "The rate of atomic adds to one variable is {ratio} as high on {winner} as on {loser}: {many} GPU threads \
-         perform {gpu} per second; {few} CPU threads perform {cpu}.{summed}"
+        "On one variable, {winner} {ratio} as many atomic adds per second as {loser}: {many} GPU threads perform {gpu}; \
+         {few} CPU threads perform {cpu}.{summed}"
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Outcome::holds(text, rows).headed(ratio))
@@ -391,17 +394,14 @@ mod tests {
             Row { ns_within: None, ns_interval: None, ..with_rate(bare, rate) }
         };
         let gpu = with_rate(of(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "The rate of atomic adds to one variable is 31 times as high on the whole GPU as on all CPU \
-                        threads: 135,168 GPU threads perform 1.37 billion per second; 16 CPU threads perform 43.8 million.";
+        let sentence = "On one variable, the whole GPU performs 31 times as many atomic adds per second as all CPU threads: \
+                        135,168 GPU threads perform 1.37 billion; 16 CPU threads perform 43.8 million.";
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
         let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
         let Some(Outcome { sentence: text, rows, .. }) = contended_on_both_sides(&run) else { panic!("no answer") };
-        assert!(
-            text.starts_with("The rate of atomic adds to one variable is 9.1 times as high on the whole GPU"),
-            "{text}"
-        );
+        assert!(text.starts_with("On one variable, the whole GPU performs 9.1 times as many atomic adds"), "{text}");
         assert!(
             text.ends_with(
                 "Where the compiler sums each warp's values first, the GPU performs 1.37 billion additions per second, 31 times the CPU's rate."
@@ -416,7 +416,10 @@ mod tests {
         let imports = |rate| vec![published(&cpu, 43.8e6), published(&gpu, rate)];
         assert!(said(contended_on_both_sides, imports(80e6)).unwrap().is_err(), "points differ by less than a factor");
         let sentence = said(contended_on_both_sides, imports(1.37e9)).unwrap().unwrap();
-        assert!(sentence.starts_with("The rate of atomic adds to one variable is 31 times as high"), "{sentence}");
+        assert!(
+            sentence.starts_with("On one variable, the whole GPU performs 31 times as many atomic adds"),
+            "{sentence}"
+        );
         let noisy = |half: f64| {
             let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
             vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
@@ -425,7 +428,7 @@ mod tests {
         assert!(sentence.ends_with("16 CPU threads perform ~44 million."), "{sentence}");
         let sentence = said(contended_on_both_sides, noisy(150.0)).unwrap().unwrap();
         assert!(
-            sentence.starts_with("The rate of atomic adds to one variable is at least 18 times as high"),
+            sentence.starts_with("On one variable, the whole GPU performs at least 18 times as many atomic adds"),
             "{sentence}"
         );
         assert!(sentence.ends_with("16 CPU threads perform 31 million to 74 million."), "a range: {sentence}");

@@ -141,8 +141,8 @@ fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
     let (spins, sleeps) = (&waiters.awake.name, &waiters.asleep.name);
     let slept = slept(data.case(asleep.index)).map_or(String::new(), |slept| format!(", {slept}"));
     let text = format!(
-        "Spinning beats sleeping for waits of up to {at} ({least} to {most} from run to run): a sleeping thread runs \
-         {asleep} after the wake-up call ({sleeps}{slept}); a spinning one reacts {awake} after the store ({spins})."
+        "Spinning beats sleeping for waits of up to {at} ({least} to {most} from run to run): a sleeping thread \
+         resumes {asleep} after the wake-up call ({sleeps}{slept}); a spinning one reacts {awake} after the store ({spins})."
     );
     Some(Outcome::holds(text, [asleep.index, awake.index]).headed(at))
 }

@@ -73,7 +73,7 @@ fn one_figure_is_no_line() {
     let mut rows: Vec<Row> = [1, 2, 4].map(|threads| barrier("std", threads)).to_vec();
     rows.extend([barrier("tree", 2), barrier("sense", 4)]);
     let Some(dom) = text(&[run(rows)]) else { return };
-    assert!(dom.contains("Measured at only one size: tree (900 ns at 2 threads)."), "said below the lines");
+    assert!(dom.contains("Only one size measured: tree (900 ns at 2 threads)."), "said below the lines");
     assert!(has_line(&dom, "sense"), "at the end its name stands beside it");
     let Some(dom) = text(&[run(vec![barrier("tree", 2), barrier("sense", 4)])]) else { return };
     assert!(dom.contains("tree, 2 threads") && dom.contains("sense, 4 threads"), "rows of dots");

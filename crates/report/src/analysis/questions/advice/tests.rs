@@ -123,7 +123,7 @@ fn overlapping_rows_decide_nothing() {
     let noisy = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1500.0), wide]);
     assert!(
         undecided(&asked(&noisy, Need::Protect, None))
-            .starts_with("mcs, one of the 3 candidates, has no figure and may be the cheapest")
+            .starts_with("the cheapest may be mcs, the only one of 3 candidates without a figure")
     );
     let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
     let narrow = run(vec![lock("ticket", 16, 1000.0), noisy.clone()]);
@@ -145,7 +145,7 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
     let cheapest = run(vec![unresolved("ticket", 100.0), lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0)]);
     assert_eq!(
         undecided(&asked(&cheapest, Need::Protect, None)),
-        "ticket, one of the 3 candidates, has no figure and may be the cheapest"
+        "the cheapest may be ticket, the only one of 3 candidates without a figure"
     );
     let range = Row { ns_within: Some(Interval { low: 70.0, high: 130.0 }), ..unresolved("ticket", 100.0) };
     let known = run(vec![range, lock("std_mutex", 16, 1000.0)]);
@@ -160,7 +160,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), failed]);
     assert!(
         undecided(&asked(&data, Need::Protect, None))
-            .starts_with("mcs, one of the 3 candidates, has no figure and may be the cheapest")
+            .starts_with("the cheapest may be mcs, the only one of 3 candidates without a figure")
     );
     // Imported figures have none at all.
     let imported = |name, ns| Row {
@@ -187,7 +187,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
     let data = run(vec![lock("ticket", 16, 1000.0), below]);
     assert_eq!(
         undecided(&asked(&data, Need::Protect, None)),
-        "mcs, one of the 2 candidates, has no figure and may be the cheapest"
+        "the cheapest may be mcs, the only one of 2 candidates without a figure"
     );
 }
 

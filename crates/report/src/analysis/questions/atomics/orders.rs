@@ -54,7 +54,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let names = SCOPES.map(|(_, name)| name.to_owned());
     let (columns, lines) = used(&names, &lines);
     let table = Spec::table("atomicAdd by order and scope, one warp", &columns, lines)?;
-    let about = "Acquire holds later accesses back until the old value has arrived; release waits for earlier writes."
+    let about = "Acquire holds back later accesses until the old value has arrived; release waits for earlier writes."
         .to_owned();
     Picture::of([Some(table)], "The run does not show what memory orders cost.", [Some(about)])
 }

@@ -40,11 +40,13 @@ const AT_ONCE: &str = "at once";
 /// The longest wait: a waiter that spins this long never sleeps.
 const LONGEST_US: u32 = 512;
 
+const AFTER: &str = "after spinning for ";
+
 /// "at once", "after spinning for 10.0 µs".
 fn spun(case: &Case) -> String {
     match spun_us(case) {
         None | Some(0) => AT_ONCE.to_owned(),
-        Some(us) => format!("after spinning for {}", figure::time(f64::from(us) * 1000.0)),
+        Some(us) => format!("{AFTER}{}", figure::time(f64::from(us) * 1000.0)),
     }
 }
 
@@ -75,6 +77,11 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let longest = contest.entrants().filter_map(|one| spun_us(data.case(one.index))).max();
     let mut candidates = contest.candidates();
     candidates.sort_by_key(|name| name != AT_ONCE);
+    // "after spinning for" is said once.
+    let (at_once, spun_first): (Vec<_>, Vec<_>) = candidates.iter().cloned().partition(|name| name == AT_ONCE);
+    let times: Vec<String> = spun_first.iter().map(|name| name.trim_start_matches(AFTER).to_owned()).collect();
+    let spins = (!times.is_empty()).then(|| format!("{AFTER}{}", either(&times)));
+    let sleeps = at_once.into_iter().chain(spins).collect::<Vec<_>>();
     // Budgets among the best already have their cost in the sentence.
     let other = |us: Option<u32>, what: &str| {
         let is_one = |known: &&Known<'_>| spun_us(&known.row.case) == us && known.is_written();
@@ -83,7 +90,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     };
     let text = format!(
         "{begin}, CPU time plus delay is lowest if the waiter sleeps {} ({way}, {least} a wait){}{}.",
-        either(&candidates),
+        either(&sleeps),
         other(Some(0), "sleeping at once"),
         other(longest.filter(|us| *us >= LONGEST_US), "never sleeping"),
     );
@@ -138,26 +145,21 @@ fn policy(case: &Case) -> String {
     case.group_word().split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// `libgomp's passive wait policy`.
-fn policy_in_words(case: &Case) -> String {
-    let words = policy(case);
-    words.split_once(' ').map_or_else(|| words.clone(), |(runtime, policy)| format!("{runtime}'s {policy} wait policy"))
-}
-
 /// Says what the policies cost after the longest serial part.
 fn by_policy(data: &RunData) -> Option<Outcome> {
     let rows = after_gaps(data);
     let longest = rows.iter().filter_map(|index| spun_us(data.case(*index))).max().filter(|us| *us > 0)?;
     let asked = rows.into_iter().filter(|index| spun_us(data.case(*index)) == Some(longest));
-    let known: Vec<(String, Known<'_>)> = asked
-        .filter_map(|index| Some((policy_in_words(data.case(index)), Known::written(data, index, Basis::Run)?)))
-        .collect();
+    let known: Vec<(String, Known<'_>)> =
+        asked.filter_map(|index| Some((policy(data.case(index)), Known::written(data, index, Basis::Run)?))).collect();
     let (_, first) = known.first()?;
     let threads = plural(first.row.case.threads?, "thread");
-    let figures: Vec<String> = known.iter().map(|(name, known)| format!("{known} with {name}")).collect();
+    let figures: Vec<String> = known.iter().map(|(name, known)| format!("{known} ({name})")).collect();
     let gap = figure::time(f64::from(longest) * 1000.0);
-    let text =
-        format!("After {gap} of serial code, an empty parallel region of {threads} costs {}.", enumeration(&figures));
+    let text = format!(
+        "By wait policy, an empty parallel region of {threads} after {gap} of serial code costs {}.",
+        enumeration(&figures)
+    );
     Some(Outcome::holds(text, known.iter().map(|(_, known)| known.index)).headed(first))
 }
 
@@ -243,8 +245,8 @@ mod tests {
         let alike = data(vec![wide(1000, 100_000.0), wide(5, 8_900.0), wide(0, 9_000.0)]);
         let text = said_of(least_budget, &alike).unwrap().unwrap();
         assert!(text.contains("if the waiter sleeps at once or after spinning for 5.00 µs ("), "{text}");
-        let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs 900 ns with \
-                    libgomp's active wait policy and 15.0 µs with libgomp's passive wait policy.";
+        let text = "By wait policy, an empty parallel region of 8 threads after 200 µs of serial code costs 900 ns (libgomp active) \
+                    and 15.0 µs (libgomp passive).";
         assert_eq!(said(by_policy), text);
         let bars = [
             ("at once", 3, "9.00 µs"),
