@@ -4,7 +4,7 @@
 //! - `tokens.rs`: a source as tokens; `source.rs`: the calls and functions around each token.
 //! - `find.rs`: the orderings of C, C++ and CUDA; `operators.rs`: accesses by operators; `ptx.rs`: instructions in `asm`
 //!   statements.
-//! - `ptx_as_c.rs`: translates the code of a GPU for the model.
+//! - `ptx_as_c.rs`: translates the code of a GPU for the model; `floating.rs`: its floating-point instructions.
 //! - `included.rs`: the user's headers in the source; `sets.rs`: which changes can be made together.
 //! - `answer.rs`: what the model and the test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
 //!
@@ -29,6 +29,7 @@
 
 mod answer;
 mod find;
+mod floating;
 mod included;
 mod operators;
 mod ptx;

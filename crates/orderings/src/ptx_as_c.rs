@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::floating::{bits_type, constant, floating};
+
 /// The threads of a GPU that wait for each other, by the widest scope that they need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Span {
@@ -43,7 +45,12 @@ const HEAD: &str = "#define SYNCSCOPE_TRIAL_PTX 1\n\
     void syncscope_model_narrow(unsigned first, unsigned count);\n\
     uint32_t __tsan_syncscope32(uint32_t *, uint32_t, char, int);\n\
     uint64_t __tsan_syncscope64(uint64_t *, uint64_t, char, int);\n\
-    static uint64_t syncscope_arrived[32];\n";
+    static uint64_t syncscope_arrived[32];\n\
+    #define OF_BITS __attribute__((always_inline)) static inline\n\
+    OF_BITS float f32(uint64_t bits) { union { uint32_t bits; float value; } both = {(uint32_t)bits}; return both.value; }\n\
+    OF_BITS uint32_t f32_bits(float value) { union { float value; uint32_t bits; } both = {value}; return both.bits; }\n\
+    OF_BITS double f64(uint64_t bits) { union { uint64_t bits; double value; } both = {bits}; return both.value; }\n\
+    OF_BITS uint64_t f64_bits(double value) { union { double value; uint64_t bits; } both = {value}; return both.bits; }\n";
 
 /// The size of `me.shared` in bytes: 1024 elements of the widest type.
 const SHARED_BYTES: usize = 8 * 1024;
@@ -250,10 +257,8 @@ impl Function<'_> {
             }
             _ if self.globals.contains_key(operand) => return format!("(uint64_t){}[device]", global(operand)),
             _ => {
-                return format!(
-                    "(uint64_t)({})",
-                    self.shared.get(operand).map_or(operand.to_owned(), usize::to_string)
-                );
+                let offset = || self.shared.get(operand).map_or(operand.to_owned(), usize::to_string);
+                return format!("(uint64_t)({})", constant(operand).unwrap_or_else(offset));
             }
         };
         special.to_owned()
@@ -331,6 +336,9 @@ impl Function<'_> {
         let (to, of) = operands.split_first()?;
         let to = self.value(to);
         let values: Vec<String> = of.iter().map(|operand| self.value(operand)).collect();
+        if let Some(assigned) = floating(parts, &values) {
+            return Some(format!("{to} = {assigned};"));
+        }
         let value = match (parts[0], &values[..]) {
             ("setp", [a, b]) if parts.len() == 3 => {
                 let sign = match parts[1] {
@@ -373,7 +381,7 @@ impl Function<'_> {
             ("mad", [a, b, c]) if has("wide") => return Some(format!("{to} = {} + {c};", wide(kind, a, b)?)),
             _ => return None,
         };
-        let kind = if kind == "pred" { "_Bool" } else { c_type(kind)? };
+        let kind = if kind == "pred" { "_Bool" } else { bits_type(kind)? };
         Some(format!("{to} = ({})({value});", kind.replace("int", "uint").replace("uuint", "uint")))
     }
 
@@ -430,11 +438,38 @@ impl Function<'_> {
         Some(if is_narrow { format!("syncscope_model_narrow(me->number - tid, block); {access}") } else { access })
     }
 
+    /// PTX makes each element of a vector an access of its own, in no order.
+    fn vector_access(
+        &mut self,
+        parts: &[&str],
+        operands: &[&str],
+        width: usize,
+        (is_strong, order): (bool, &str),
+    ) -> Option<String> {
+        let bytes = parts.last()?.get(1..)?.parse::<usize>().ok()? / 8;
+        let [first, second] = operands else { return None };
+        let (list, at) = if parts[0] == "st" { (second, first) } else { (first, second) };
+        let elements: Vec<&str> = list.strip_prefix('{')?.strip_suffix('}')?.split(',').map(str::trim).collect();
+        let (base, offset) =
+            at.strip_prefix('[')?.strip_suffix(']')?.split_once('+').unwrap_or((&at[1..at.len() - 1], "0"));
+        let offset = offset.parse::<usize>().ok()?;
+        let of_element: Vec<&str> = parts.iter().copied().filter(|part| !["v2", "v4"].contains(part)).collect();
+        let access = |(number, element): (usize, &&str)| {
+            let at = format!("[{base}+{}]", offset + number * bytes);
+            let operands = if parts[0] == "st" { [&*at, *element] } else { [*element, &*at] };
+            self.ordered_access(&of_element, &operands, is_strong, order)
+        };
+        (elements.len() == width).then(|| elements.iter().enumerate().map(access).collect())?
+    }
+
     fn ordered_access(&mut self, parts: &[&str], operands: &[&str], is_strong: bool, order: &str) -> Option<String> {
         let has = |part: &str| parts.contains(&part);
-        let kind = c_type(parts.last()?)?;
-        if has("v2") || has("v4") || has("local") || has("async") || has("const") {
+        let kind = bits_type(parts.last()?)?;
+        if has("local") || has("async") || has("const") {
             return None;
+        }
+        if let Some(width) = [2, 4].into_iter().find(|width| has(&format!("v{width}"))) {
+            return self.vector_access(parts, operands, width, (is_strong, order));
         }
         let is_shared = parts.iter().any(|part| part.starts_with("shared"));
         let order = format!("__ATOMIC_{order}");
@@ -490,10 +525,16 @@ fn update(parts: &[&str]) -> Option<(&'static str, &'static str)> {
         ("or", "__atomic_fetch_or"),
         ("xor", "__atomic_fetch_xor"),
     ];
+    let kind = parts.last()?;
+    match (*kind, parts.contains(&"add")) {
+        ("f32", true) => return Some(("__tsan_syncscope32", "'f', ")),
+        ("f64", true) => return Some(("__tsan_syncscope64", "'f', ")),
+        ("f32" | "f64", false) => return None,
+        _ => {}
+    }
     if let Some((_, function)) = UPDATES.iter().find(|(word, _)| parts.contains(word)) {
         return Some((function, ""));
     }
-    let kind = parts.last()?;
     let has = |part: &str| parts.contains(&part);
     let letter = match (kind.starts_with('s'), ["inc", "dec", "min", "max"].into_iter().find(|word| has(word))?) {
         (_, "inc") => "'i', ",
@@ -521,7 +562,7 @@ fn wide(kind: &str, a: &str, b: &str) -> Option<String> {
     Some(format!("(uint64_t)(({wide})({narrow}){a} * ({wide})({narrow}){b})"))
 }
 
-fn c_type(kind: &str) -> Option<&'static str> {
+pub(crate) fn c_type(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "u8" | "b8" => "uint8_t",
         "s8" => "int8_t",
@@ -669,6 +710,41 @@ mod tests {
             "{ ptx__r2 = (uint32_t)((uint64_t)ptx__rd1 >> 32);  }",
         ] {
             assert!(code.contains(expected), "{expected}: {code}");
+        }
+    }
+
+    /// Registers have the bits of floating-point numbers; each element of a vector is an access.
+    #[test]
+    fn floating_point_numbers_are_bits() {
+        let in_c = |instruction: &str| body(instruction, Span::Grid);
+        for (instruction, expected) in [
+            ("mov.f32 %f1, 0f3F800000;", "ptx__f1 = (uint32_t)((uint64_t)(0x3F800000));"),
+            ("add.f32 %f1, %f2, %f3;", "ptx__f1 = f32_bits(f32(ptx__f2) + f32(ptx__f3));"),
+            ("fma.rn.f64 %fd1, %fd2, %fd3, %fd1;", "= f64_bits(f64(ptx__fd2) * f64(ptx__fd3) + f64(ptx__fd1));"),
+            ("setp.gt.ftz.f32 %p1, %f1, %f2;", "ptx__p1 = f32(ptx__f1) > f32(ptx__f2);"),
+            ("cvt.rn.f32.u32 %f1, %r1;", "ptx__f1 = f32_bits((uint32_t)ptx__r1);"),
+            ("cvt.rzi.s32.f32 %r1, %f1;", "ptx__r1 = (int32_t)(f32(ptx__f1));"),
+            ("cvt.f64.f32 %fd1, %f1;", "ptx__fd1 = f64_bits(f32(ptx__f1));"),
+            ("ld.volatile.global.f32 %f1, [%rd1];", "__atomic_load_n((uint32_t *)(ptx__rd1 + 0), __ATOMIC_RELAXED)"),
+            ("st.global.f64 [%rd1], %fd1;", "*(uint64_t *)(ptx__rd1 + 0) = (uint64_t)ptx__fd1;"),
+            (
+                "red.global.add.f32 [%rd1], %f1;",
+                "__tsan_syncscope32((uint32_t *)(ptx__rd1 + 0), (uint32_t)ptx__f1, 'f', ",
+            ),
+            ("ld.global.v2.f32 {%f1, %f2}, [%rd1+8];", "ptx__f2 = *(uint32_t *)(ptx__rd1 + 12);"),
+            ("st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r2};", "*(uint32_t *)(ptx__rd1 + 12) = (uint32_t)ptx__r2;"),
+        ] {
+            let text = in_c(instruction).unwrap();
+            assert!(text.contains(expected), "{instruction}: {text}");
+        }
+        for unknown in [
+            "add.sat.f32 %f1, %f2, %f3;",
+            "cvt.rni.s32.f32 %r1, %f1;",
+            "cvt.rzi.f32.f32 %f1, %f2;",
+            "atom.global.exch.f32 %f1, [%rd1], %f2;",
+            "add.f16x2 %r1, %r2, %r3;",
+        ] {
+            assert!(in_c(unknown).is_err(), "{unknown}");
         }
     }
 

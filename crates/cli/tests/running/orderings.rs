@@ -135,6 +135,27 @@ fn code_without_orderings_is_judged_as_it_is() {
     }
 }
 
+/// Floating-point numbers and vectors: a receiver that computed another value would wait for ever. Needs NVRTC, but no GPU.
+#[test]
+fn floating_point_numbers_are_modelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = "struct Data { float4 v; float sum; };\n\
+                   __device__ void send(Thread &me) { Data *const d = (Data *)me.memory;\n\
+                   d->v = make_float4(1.0f, 2.0f, 3.5f, (float)me.sent);\n__threadfence();\natomicAdd(&d->sum, 1.5f); }\n\
+                   __device__ void receive(Thread &me) { Data *const d = (Data *)me.memory;\n\
+                   while (atomicAdd(&d->sum, 0.0f) != 1.5f * (float)me.sent) {}\n__threadfence();\nconst float4 v = d->v;\n\
+                   const double half = (double)v.w / 2.0;\n\
+                   const bool is_right = fmaxf(v.x, v.y) * v.z - 1.0f == 6.0f && half + half == (double)me.sent\n\
+                   && (unsigned)(v.w + 0.5f) == me.sent && !(-v.z >= v.x);\n\
+                   while (!is_right && atomicAdd(&d->sum, 0.0f) > 0.0f) {}\nme.value = (int)v.w; }\n";
+    fs::write(folder.path().join("a.cuh"), message).unwrap();
+    let table = tables(folder.path(), &["--gpu", "a.cuh", "--sass", "sm_90"]);
+    for begin in ["4 __threadfence() → left out", "8 __threadfence() → left out"] {
+        assert!(row(&table, begin).contains("the memory model requires it"), "{table}");
+    }
+    assert!(table.contains("the model does not refute the code as it is"), "{table}");
+}
+
 /// A barrier of a block in shared memory, in `me.shared` and in a variable. Needs NVRTC, but no GPU.
 #[test]
 fn shared_memory_is_modelled() {

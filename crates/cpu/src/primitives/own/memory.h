@@ -584,6 +584,13 @@ static void store(uintptr_t address, unsigned size, uint64_t value, int order, u
     note(site, "writes", value, is_old);
 }
 
+static uint64_t sum_of_floats(uint64_t one, uint64_t other, unsigned size) {
+    union { uint64_t bits; float single; double twice; } sum = {one}, more = {other};
+    if (size == 4) sum.single += more.single;
+    else sum.twice += more.twice;
+    return sum.bits;
+}
+
 static uint64_t changed(uint64_t value, char operation, uint64_t operand, unsigned size) {
     const unsigned unused = 64 - 8 * size;
     const int is_less = (int64_t)(value << unused) < (int64_t)(operand << unused);
@@ -594,6 +601,7 @@ static uint64_t changed(uint64_t value, char operation, uint64_t operand, unsign
     case 'M': return value > operand ? value : operand;
     case 's': return is_less ? value : operand;
     case 'S': return is_less ? operand : value;
+    case 'f': return sum_of_floats(value, operand, size);
     case '+': return value + operand;
     case '-': return value - operand;
     case '&': return value & operand;
