@@ -9,7 +9,7 @@ use crate::analysis::questions::{WITHOUT_INTERVALS, lacks_intervals};
 use crate::grid::{self, Grid};
 use crate::harmless::{plain, plain_lines};
 use crate::wrap::wrap;
-use crate::{RunData, figure, naming, reading};
+use crate::{RunData, figure, naming};
 
 /// Writes advice for the terminal: a line for each answer, then what to know about the answers that advise something.
 pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
@@ -139,14 +139,14 @@ fn candidates_text(decision: &Decision) -> Option<String> {
     Some(format!("{}{none}{}", naming::either(&names), unless.unwrap_or_default()))
 }
 
-/// `mcs ~1.20 µs`, `ttas (8.00 ns to 30.0 ns)`, `clh (no figure)`.
+/// `mcs ~1.20 µs`, `ttas (8.00 ns to 30.0 ns)`, `clh (no figure)`, `one shared counter (not additive)`.
 fn with_cost(one: &Candidate) -> String {
     match one.cost {
         Some(cost) if one.has_figure => format!("{} {}", one.name, cost.figure()),
         Some(CostFigure { ns_low, ns_high, .. }) if ns_high > 0.0 => {
             format!("{} ({})", one.name, between_times(ns_low, ns_high))
         }
-        _ => format!("{} ({})", one.name, reading::NO_NUMBER),
+        _ => format!("{} ({})", one.name, one.without_cost),
     }
 }
 
@@ -300,7 +300,14 @@ mod tests {
                 is_rough: false,
                 is_imported: false,
             };
-            Candidate { name: name.into(), id: String::new(), case_id: None, cost: Some(cost), has_figure }
+            Candidate {
+                name: name.into(),
+                id: String::new(),
+                case_id: None,
+                cost: Some(cost),
+                has_figure,
+                without_cost: "no figure".into(),
+            }
         };
         let of = |candidates: Vec<Candidate>| {
             let excluded = vec![one("ticket", 30.0, 32.0, true)];

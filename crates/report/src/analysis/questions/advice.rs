@@ -17,6 +17,7 @@ use crate::analysis::compare::Comparison;
 use crate::analysis::contest::Win;
 use crate::analysis::matrix::{PAIR_CLASSES, PairClass};
 use crate::analysis::trust::cpus;
+use crate::reading::{NO_NUMBER, Reading};
 
 words! {
     /// What a program needs.
@@ -132,6 +133,9 @@ pub struct Candidate {
     pub cost: Option<CostFigure>,
     /// Whether the cost is a figure.
     pub has_figure: bool,
+    /// What stands in place of a cost: `no figure`, `not additive`, `failed`.
+    #[serde(skip)]
+    pub without_cost: String,
 }
 
 impl Candidate {
@@ -144,6 +148,8 @@ impl Candidate {
             case_id,
             cost,
             has_figure: one.known.is_some_and(|known| known.has_figure()),
+            // A cost that is not additive has no bounds: it decides nothing, and may be the lowest.
+            without_cost: Reading::of(&data.rows[one.index]).figure,
         }
     }
 
@@ -312,7 +318,11 @@ fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
     let (candidates, excluded): (Vec<_>, Vec<_>) = contest.entrants().partition(may);
     let mut candidates = Candidate::of_all(data, candidates);
     let pending = contest.pending().iter().cloned();
-    let unknown = |name| Candidate { name, id: String::new(), case_id: None, cost: None, has_figure: false };
+    let without_cost = NO_NUMBER.to_owned();
+    let unknown = |name| {
+        let without_cost = without_cost.clone();
+        Candidate { name, id: String::new(), case_id: None, cost: None, has_figure: false, without_cost }
+    };
     candidates.extend(pending.map(unknown));
     Decision { candidates, excluded: Candidate::of_all(data, excluded), ..Decision::open(why) }
 }

@@ -473,3 +473,20 @@ fn reductions_have_one_answer_for_the_sizes_that_share_it() {
     let on_cpu = advise(&run(rows), Need::Reduce, Asked { on: Some(Domain::Cpu), ..Asked::default() });
     assert!(!on_cpu[0].decision.measured);
 }
+
+/// A cost that is not additive has no bounds. It recommends nothing and loses to nothing, and is called what it is.
+#[test]
+fn a_counter_that_is_not_additive_may_be_the_cheapest_whatever_its_figure() {
+    for ns in [1.0, 400.0, 4e6] {
+        let shared = Row { verdict: Verdict::NonAdditive("differs".into()), ..addition(16, Layout::Shared, ns) };
+        let data = run(vec![shared, addition(16, Layout::Private { stride: 16 }, 6.4)]);
+        let answers = asked(&data, Need::CountEvents, None);
+        let why = undecided(&answers);
+        assert!(why.contains("may be") && why.contains("one shared counter"), "{why}");
+        let candidates = &answers[0].decision.candidates;
+        let shared = candidates.iter().find(|one| one.name == "one shared counter").unwrap();
+        assert_eq!((shared.cost, &*shared.without_cost), (None, "not additive"));
+        let text = crate::export::advice::for_terminal(&data, &answers, 120);
+        assert!(text.contains("(not additive)"), "{text}");
+    }
+}
