@@ -105,6 +105,30 @@ pub fn refusal(
     run(compiler, source, &[], &temporary_folder()?.path().join("nothing"), limit, is_cancelled)
 }
 
+/// A text after the preprocessor, without the lines of system headers; `None` if the compiler refuses it.
+pub fn preprocessed(
+    mut compiler: Command,
+    source: (&str, &str),
+    limit: Duration,
+    is_cancelled: impl Fn() -> bool,
+) -> Option<String> {
+    let work = temporary_folder().ok()?;
+    let file = work.path().join("preprocessed");
+    compiler.arg("-E");
+    let refused = run(compiler, source, &[], &file, limit, is_cancelled).ok()?;
+    let text = String::from_utf8_lossy(&fs::read(&file).ok().filter(|_| refused.is_none())?).into_owned();
+    // A marker says whose lines follow: `# 1 "stdio.h" 1 3 4`, where 3 stands for the system.
+    let mut is_of_system = false;
+    let own = text.lines().filter(|line| {
+        let marker = line.strip_prefix("# ").and_then(|marker| marker.rsplit_once('"'));
+        if let Some((_, flags)) = marker {
+            is_of_system = flags.split_whitespace().any(|flag| flag == "3");
+        }
+        marker.is_none() && !is_of_system
+    });
+    Some(own.collect::<Vec<_>>().join("\n"))
+}
+
 /// The files that a text includes, without those of the system; `None` if the compiler does not say.
 pub fn included(
     mut compiler: Command,

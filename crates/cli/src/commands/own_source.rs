@@ -111,10 +111,12 @@ impl Source {
                 Domain::Gpu => "__device__ void operation(Thread &me)",
                 _ => "void operation(struct thread *me)",
             };
+            let pasted = domain == Domain::Gpu && self.own.text.contains("##");
             return Err(Failure::Usage(format!(
                 "{file} has {what}: it needs a function `{shape}`, or like it `acquire` and `release`, `wait`, or `send` and `receive`; \
-                 see `syncscope measure --header {domain}`{}",
-                if self.own.text.contains("__global__") { "; --kernel times a whole kernel" } else { "" }
+                 see `syncscope measure --header {domain}`{}{}",
+                if self.own.text.contains("__global__") { "; --kernel times a whole kernel" } else { "" },
+                if pasted { "; write out names that a macro pastes together (`##`)" } else { "" },
             )));
         }
         Ok(operations)

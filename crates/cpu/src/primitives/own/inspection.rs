@@ -21,7 +21,12 @@ const TRIED: &str = "tried";
 /// Returns the compiler's error, or that there is no compiler.
 pub fn inspect(source: &OwnOperation, candidates: &[String], dtype: Option<Dtype>) -> Result<Inspected, String> {
     let dtype = dtype.unwrap_or(Dtype::I32);
-    let found = if source.file.is_some() { callable(source, candidates, dtype)? } else { Vec::new() };
+    let found = if source.file.is_some() {
+        let pasted = pasted(source, candidates, dtype).into_iter().filter(|name| !candidates.contains(name));
+        callable(source, &[candidates, &pasted.collect::<Vec<_>>()].concat(), dtype)?
+    } else {
+        Vec::new()
+    };
     let (operations, helpers) = OwnOperation::of_functions(&found);
     let names: Vec<String> = if source.file.is_some() {
         operations.into_iter().map(|(function, _)| function).collect()
@@ -58,6 +63,19 @@ pub fn ignored_pragma(source: &OwnOperation, dtype: Option<Dtype>) -> Option<Str
     let what = what.split(" [-W").next().filter(|what| what.contains("pragma"))?;
     let remedy = if what.contains("omp") { "; a compiler with -fopenmp in CC or CXX heeds it" } else { "" };
     Some(format!("{place} {what}{remedy}"))
+}
+
+/// The words that may be functions after macros have pasted names: `void operation_##name(...)`. Other names stand in the source.
+/// A macro of a header is looked for where the source has no operation otherwise.
+fn pasted(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Vec<String> {
+    if !source.text.contains("##") && !OwnOperation::of_functions(candidates).0.is_empty() {
+        return Vec::new();
+    }
+    let preprocessed = compiler_of(source, dtype, false).ok().and_then(|compiler| {
+        let text = lines(source);
+        c_compiler::preprocessed(compiler.command(&[]), (compiler.ending, &text), LIMIT, is_cancelled)
+    });
+    preprocessed.map_or_else(Vec::new, |text| OwnOperation::candidates(&text))
 }
 
 /// The words that are functions of a thread: the compiler has no error about their lines.
@@ -149,4 +167,36 @@ pub(super) fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
 fn changes_value(keep: &str) -> bool {
     let kept = keep.lines().filter_map(|line| line.trim().strip_prefix("# syncscope kept "));
     kept.into_iter().any(|names| names.split_once(' ').is_some_and(|(before, after)| before != after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_host::guard::temporary_folder;
+
+    fn found(text: &str, file: &str) -> Vec<String> {
+        let source = OwnOperation { text: text.to_owned(), file: Some(file.to_owned()), ..OwnOperation::default() };
+        let inspected = inspect(&source, &OwnOperation::candidates(text), None).unwrap();
+        inspected.functions.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// A macro may name a function, or paste its name, in the source or in a header; names of the system are none.
+    #[test]
+    fn functions_that_macros_make_are_found() {
+        let body = "(struct thread *me) { me->value += 1; }";
+        let whole = format!("#define MAKE(name) void name{body}\nMAKE(operation)\n");
+        assert_eq!(found(&whole, "mine.c"), ["operation"]);
+        let paste = format!("#define MAKE(name) void operation_##name{body}\n");
+        let pasted = format!("#include <sys/wait.h>\n{paste}MAKE(fast)\nMAKE(other)\n");
+        assert_eq!(found(&pasted, "mine.c"), ["operation_fast", "operation_other"]);
+        let both = format!("{paste}void operation{body}\n  MAKE(fast)\n");
+        assert_eq!(found(&both, "mine.c"), ["operation", "operation_fast"]);
+        let cpp = both.replace("struct thread *me", "struct thread *const me");
+        assert_eq!(found(&cpp, "mine.cpp"), ["operation", "operation_fast"]);
+        let place = temporary_folder().unwrap();
+        std::fs::write(place.path().join("make.h"), paste).unwrap();
+        let file = place.path().join("mine.c").display().to_string();
+        assert_eq!(found("#include \"make.h\"\nMAKE(fast)\n", &file), ["operation_fast"]);
+        assert_eq!(found("int nothing;\n", "mine.c"), [""; 0]);
+    }
 }
