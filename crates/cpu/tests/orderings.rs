@@ -559,7 +559,7 @@ fn what_cannot_be_modelled_is_said() {
     );
     assert!(endless.in_words("x").contains("did not end"), "{endless:?}");
     let nothing = asked(&trials, "mine.c", "void operation(struct thread *me) {}", &["operation"], TIME);
-    assert_eq!(nothing, Model::Cannot("nothing about it is checked".to_owned()));
+    assert_eq!(nothing, Model::Cannot("nothing about it is checked: write a function `check`".to_owned()));
     assert_eq!(operation("a.c", "", &["wait"]).checked(), Some(OwnCheck::Barrier));
 }
 

@@ -272,7 +272,11 @@ fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(Ow
         Some(OwnCheck::Barrier) => "wait",
         Some(OwnCheck::Lock) => "acquire",
         Some(OwnCheck::Message) => "send",
-        _ => return Err("no pattern is declared that orders memory: a lock, a barrier, or a message".to_owned()),
+        _ => {
+            return Err(
+                "nothing says what it orders: write it as a lock, a barrier or a message (--header gpu)".to_owned()
+            );
+        }
     };
     let (Some(file), Some(own_function)) = (&own.file, &own.function) else {
         return Err("it is a statement".to_owned());

@@ -307,7 +307,7 @@ fn assembly(own: &OwnOperation, compiler: &CompilerOf, text: &str, options: &[&s
 fn trial_of(own: &OwnOperation, program: Program) -> Result<String, String> {
     let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
     if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {
-        return Err("nothing about it is checked".to_owned());
+        return Err("nothing about it is checked: write a function `check`".to_owned());
     }
     let is = |wanted| u32::from(check == Some(wanted));
     Ok(format!(
