@@ -221,7 +221,7 @@ fn the_halves_of_a_lock_are_judged_together() {
                 void release_shared(struct thread *me) { struct b *b = me->memory;\n\
                 atomic_store_explicit(&b->r[me->number], 0, memory_order_release); }\n";
     fs::write(folder.path().join("a.c"), text).unwrap();
-    let table = tables(folder.path(), &["--cpu", "a.c", "--threads", "2", "--budget", "60s"]);
+    let table = tables(folder.path(), &["--cpu", "a.c", "--threads", "2", "--budget", "200s"]);
     let rows: Vec<&str> = table
         .lines()
         .filter(|line| line.trim_start().starts_with("4  atomic_thread_fence seq_cst → acq_rel"))
@@ -464,7 +464,7 @@ fn the_questions_about_relaxed_accesses_and_a_publication_are_answered() {
     }
     // A store that releases, a fence and a store, a full fence and a store.
     let publish = example("orderings_publish.c");
-    let publish = tables(folder.path(), &["--cpu", &publish, "--budget", "40s", "--out", "publish"]);
+    let publish = tables(folder.path(), &["--cpu", &publish, "--budget", "200s", "--out", "publish"]);
     assert!(
         row(&publish, "15 atomic_thread_fence release → left out").contains("the memory model requires it"),
         "{publish}"

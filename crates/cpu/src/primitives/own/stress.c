@@ -16,7 +16,7 @@ void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
 void syncscope_trial_clear(void);
 
-enum { MOST = 64, TIMES = 200, LONGEST_DELAY = 64, HANGS_AFTER = 3000, GRACE = 1000 };
+enum { MOST = 64, TIMES = 200, LONGEST_DELAY = 64, HANGS_AFTER = 3000, GRACE = 1000, MOST_GRACES = 9 };
 
 // Nanoseconds that a thread has run, and has waited for a CPU.
 struct use {
@@ -131,11 +131,12 @@ int main(int count, char **words) {
         pthread_setaffinity_np(all[number], sizeof cpus, &cpus);
     }
     uint64_t seen = 0;
+    unsigned graces = 0;
     for (unsigned still = 0; still < HANGS_AFTER; still += 10) {
         const uint64_t delays = all_delays();
-        if (delays != seen) seen = delays, still = 0;
+        if (delays != seen) seen = delays, still = graces = 0;
         if (still == 0) note_use();
-        if (still + 10 >= HANGS_AFTER && is_any_starved()) still -= GRACE;
+        if (still + 10 >= HANGS_AFTER && graces < MOST_GRACES && is_any_starved()) still -= GRACE, graces++;
         if (is_over && now() > until + 0.1) break;
         usleep(10000);
     }

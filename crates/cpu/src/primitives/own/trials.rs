@@ -39,6 +39,9 @@ const OF_MODEL: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid syncsco
 const PATIENCE: u32 = 4;
 const MOMENT: Duration = Duration::from_secs(3);
 
+/// How long `stress.c` waits at most for a thread that gets no CPU.
+const STARVED: Duration = Duration::from_secs(12);
+
 macro_rules! forms {
     ($($id:literal $($file:literal)+,)+) => { [$(($id, concat!($(include_str!(concat!("forms/", $file))),+))),+] };
 }
@@ -256,7 +259,7 @@ impl Trials {
         let program = self.linked(&compiler, &with_sites(&assembly, &files), Program::Model)?;
         let mut command = Command::new(program.path().join("trial"));
         let numbers = sizes.iter().flat_map(|(threads, times)| [threads.to_string(), times.to_string()]);
-        let said = run(command.arg(time.as_secs_f64().to_string()).args(numbers), time)?;
+        let said = run(command.arg(time.as_secs_f64().to_string()).args(numbers), time * PATIENCE + MOMENT)?;
         Ok((said, files))
     }
 
@@ -274,7 +277,7 @@ impl Trials {
         let threads = cpus.len().min(most).clamp(2, MOST_THREADS);
         let mut command = Command::new(program.path().join("trial"));
         command.args([time.as_secs_f64().to_string(), threads.to_string()]);
-        run(command.args(cpus.iter().take(threads).map(u32::to_string)), time)
+        run(command.args(cpus.iter().take(threads).map(u32::to_string)), time * PATIENCE + MOMENT + STARVED)
     }
 
     /// A program linked from the assembly, in a folder of its own.
@@ -323,8 +326,7 @@ fn trial_of(own: &OwnOperation, program: Program) -> Result<String, String> {
 const MOST_THREADS: usize = 4;
 
 /// Runs a program and returns its output.
-fn run(command: &mut Command, time: Duration) -> Result<String, String> {
-    let limit = time * PATIENCE + MOMENT;
+fn run(command: &mut Command, limit: Duration) -> Result<String, String> {
     let ended = child_process::run_within(command, limit, is_cancelled);
     let Ended { status, messages } = ended.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => format!("its program cannot be started: {error}{NOEXEC}"),
