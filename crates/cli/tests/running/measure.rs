@@ -223,7 +223,7 @@ fn code_that_forbids_open_files_ends_with_an_error() {
              void operation(struct thread *me) {{ me->value++; }}\n"
         );
         fs::write(folder.path().join(format!("{name}.c")), text).unwrap();
-        let words = ["--cpu", &format!("{name}.c"), "--threads", "1", "--budget", "1s", "--out", name];
+        let words = ["--cpu", &format!("{name}.c"), "--threads", "1", "--budget", "60s", "--out", name];
         let output = measure(folder.path(), &words);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         assert!(error_line(&output).contains("Too many open files"), "{}", stderr(&output));
