@@ -82,8 +82,9 @@ fn planned_times_are_those_of_stored_runs() {
         // Where the hypervisor takes CPUs away, so often that the run warns of it, teams wait for threads that do not run.
         let is_taken = |stolen: &StolenTime| stolen.share > StolenTime::LARGEST_SHARE;
         let stolen = run.sessions.iter().any(|session| session.stolen.as_ref().is_some_and(is_taken));
-        // Compiled kernels may be there from an earlier run, and cases may be precise early.
-        let is_near = (0.85..1.1).contains(&(took / planned)) || (stolen && (1.0..3.0).contains(&(took / planned)));
+        // Compiled kernels may be there from an earlier run, and cases may be precise early. Two machines of one kind took 962 and
+        // 708 s for one plan.
+        let is_near = (0.75..1.1).contains(&(took / planned)) || (stolen && (1.0..3.0).contains(&(took / planned)));
         assert!(is_near, "{name}: planned {planned:.0} s, took {took:.0} s");
         compared.push((name, planned.round(), took.round()));
     }
@@ -220,7 +221,7 @@ fn each_disassembly_is_stored_once_and_used() {
 }
 
 /// The primitives whose loops have changed since a stored run.
-const CHANGED: [&str; 21] = [
+const CHANGED: [&str; 27] = [
     "cpu.lock.mcs",
     "cpu.lock.reciprocating",
     "gpu.block.mbarrier",
@@ -242,6 +243,12 @@ const CHANGED: [&str; 21] = [
     "gpu.launch.wait_value",
     "gpu.multi.counter",
     "gpu.multi.flags",
+    "gpu.reduction.grid_cooperative",
+    "gpu.reduction.grid_counter",
+    "gpu.reduction.grid_graph_chain",
+    "gpu.reduction.grid_lock_free",
+    "gpu.reduction.grid_queued",
+    "gpu.reduction.listing_5",
 ];
 
 #[test]

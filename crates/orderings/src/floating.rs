@@ -1,6 +1,6 @@
 //! Instructions of PTX on floating-point numbers as C: registers have the bits of the numbers.
 
-use crate::ptx_as_c::c_type;
+use crate::ptx_types::c_type;
 
 /// The bits of `0f3F800000` or `0d3FF0000000000000` as a number of C.
 pub(crate) fn constant(operand: &str) -> Option<String> {

@@ -34,6 +34,7 @@ mod included;
 mod operators;
 mod ptx;
 mod ptx_as_c;
+mod ptx_types;
 mod sets;
 mod source;
 mod table;

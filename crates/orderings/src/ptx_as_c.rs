@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::floating::{bits_type, constant, floating};
+use crate::ptx_types::c_type;
 
 /// The threads of a GPU that wait for each other, by the widest scope that they need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -560,21 +561,6 @@ fn wide(kind: &str, a: &str, b: &str) -> Option<String> {
         _ => return None,
     };
     Some(format!("(uint64_t)(({wide})({narrow}){a} * ({wide})({narrow}){b})"))
-}
-
-pub(crate) fn c_type(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "u8" | "b8" => "uint8_t",
-        "s8" => "int8_t",
-        "u16" | "b16" => "uint16_t",
-        "s16" => "int16_t",
-        "u32" | "b32" => "uint32_t",
-        "s32" => "int32_t",
-        "u64" | "b64" => "uint64_t",
-        "s64" => "int64_t",
-        "pred" => "_Bool",
-        _ => return None,
-    })
 }
 
 /// `%rd1` and `$L__BB0_2` as names of C.
