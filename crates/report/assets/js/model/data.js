@@ -97,8 +97,7 @@ export const hasFigure = ({ state }) => state === "resolved" || state === "rough
 export const significant = ({ state }) => (state === "rough" ? 2 : 3);
 
 /** A value of a row, with a tilde if its cost is rough. */
-export const roughly = (row, value, format) =>
-  (row.state === "rough" ? "~" : "") + format(value, significant(row));
+export const roughly = (row, value, format) => (row.state === "rough" ? "~" : "") + format(value, significant(row));
 
 export const ROWS_OF = RUNS.map(rowsFrom);
 export const ROWS = ROWS_OF.flat();
