@@ -126,7 +126,7 @@ fn ten_questions_of_a_reader() {
     // 10. What would a thousand of these cost? The rule is next to the figures of the machine.
     assert!(text.contains("At 1 ns each, a thousand operations take 1 µs"));
     assert!(
-        text.contains("<b>736\u{a0}ns</b> barrier across the grid (hierarchical near_counters)"),
+        text.contains("<b>737\u{a0}ns</b> barrier across the grid (hierarchical near_counters)"),
         "0.7 ms for a thousand"
     );
 }

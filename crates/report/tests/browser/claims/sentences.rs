@@ -17,7 +17,7 @@ fn contended_figures_have_their_total_rate() {
         exact(case("cpu.fence.seq_cst", 1), 6.0),
     ];
     let Some(dom) = text(&[run(rows)]) else { return };
-    let rates = "135,168 GPU threads perform 1.37 billion per second; 16 CPU threads perform 27.7 million";
+    let rates = "135,168 GPU threads perform 1.37 billion; 16 CPU threads perform 27.7 million";
     assert!(plain(&dom).contains(rates), "{}", plain(&dom));
 }
 
